@@ -1,8 +1,8 @@
 """Chunks that Windrow chooses beside random ones by hand: seconds by "auto", by `wr.plan`, and by the best of many.
 
 `python benchmarks/chunkings.py [--number 50] [--only sum,median]`. A hand chunking has 256 KiB to 256 MiB a
-chunk, whole along some axes. Each is computed twice; the quickest three, "auto" and the plan then take turns. Values are
-compared.
+chunk, whole along some axes. Each is computed twice; the quickest three, "auto" and the plan then take turns. Values
+are compared.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Expressions over sources in other chunks: operations whose chunks follow from their operands' follow them.
 
-Elementwise functions, reductions and slices get the chunks that they would have had if the sources had been made so.
-What takes blocks as they are (functions of blocks, products, halos, reshapes, operations planned when they run), and
-`rechunk`, keeps its own chunks: its operands are brought into those that they had.
+Elementwise functions, reductions, slices and functions of whole lines (transforms, sorting, quantiles) get the chunks
+that they would have had if the sources had been made so. What takes blocks as they are (other functions of blocks,
+products, halos, reshapes, operations planned when they run), and `rechunk`, keeps its own chunks: its operands are
+brought into those that they had.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ...graph.expr import Expr, rewrite, with_operands
 from ...graph.grid import Axis, Grid
 from ...graph.holding import reads_by_positions
 from ...graph.kinds.elementwise import Elementwise
+from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move
 from ...graph.kinds.reduction import Reduce, reduce_grid
 from ..base import wrap
@@ -23,6 +25,10 @@ from ..chunking.rechunk import align_chunks, regrid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+LINES = {"fft:steps", "filtering:lines", "quantiles:along", "sorting:argsort", "sorting:sort"}
+"""Built-in functions of blocks that take each line as a whole, and lines apart from each other."""
 
 
 def fit(roots: Sequence[Expr], grids: Mapping[str, Grid]) -> list[Expr]:
@@ -57,10 +63,28 @@ def _over(node: Expr, operands: tuple[Expr, ...]) -> Expr:
         return Expr(op, operands, grid, node.dtype, node.origin)
     if isinstance(op, Move) and reads_by_positions(op):
         return Expr(op, operands, _moved_grid(op, node, operands), node.dtype, node.origin)
+    if isinstance(op, BlockFunction) and op.function in LINES and (lines := _over_lines(op, node, operands[0])):
+        return lines
     old = [regrid(wrap(new), own.grid).expr for new, own in zip(operands, node.operands, strict=True)]
     if all(a.token == b.token for a, b in zip(old, node.operands, strict=True)):
         return with_operands(node, tuple(old))
     return Expr(op, tuple(old), node.grid, node.dtype, node.origin)
+
+
+def _over_lines(op: BlockFunction, node: Expr, operand: Expr) -> Expr | None:
+    """Return a function of lines in its operand's chunks; None where these cut the lines."""
+    own = node.operands[0].grid.axes
+    while isinstance(operand.op, Move) and operand.op.name == "rechunk" and operand.origin == node.origin:
+        (operand,) = operand.operands
+    axes = list(node.grid.axes)
+    for target, old, new in zip(op.operand_axes(0, node.grid.ndim), own, operand.grid.axes, strict=True):
+        if old.count == 1 != new.count:
+            return None
+        if old.count > 1:
+            assert target is not None
+            assert axes[target] == old
+            axes[target] = new
+    return Expr(op, (operand,), Grid(axes), node.dtype, node.origin)
 
 
 def _moved_grid(op: Move, node: Expr, operands: tuple[Expr, ...]) -> Grid:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...graph.expr import Expr
-    from ...graph.grid import Grid
-    from ..display.explain import Explanation, StageCost
+    from ...graph.grid import Axis, Grid
+    from ..display.explain import StageCost
 
 __all__ = [
     "plan",
@@ -41,6 +41,8 @@ SCALES = (1.0, 4.0, 0.25, 1 / 16)
 """Sizes of chunks that are tried, in turns of the setting `chunk_bytes`."""
 NODES = 1 << 14
 """Nodes of all expressions that are tried, about: of large graphs fewer chunks are tried."""
+MOST_CUT = 64
+"""Parts into which a chunk may have been cut."""
 RATE, SPILLED = 2e9, 0.5e9
 """Bytes a second that a thread works through, and that go to disk and come back."""
 BLOCK, TASK = 5e-6, 60e-6
@@ -171,12 +173,19 @@ def _find_free(nodes: list[Expr]) -> list[_Free]:
 
 
 def _auto_axes(grid: Grid, dtype: np.dtype[Any], stored: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Return the axes whose chunks are those of "auto", or these cut, as where others were made whole for lines."""
     for count in range(grid.ndim, 0, -1):
         for axes in itertools.combinations(range(grid.ndim), count):
             spec = dict(enumerate(axis.sizes() for axis in grid.axes)) | dict.fromkeys(axes, "auto")
-            if grid_over("plan", spec, grid.shape, dtype, stored) == grid:
-                return axes
+            auto = grid_over("plan", spec, grid.shape, dtype, stored)
+            cut = tuple([i for i in axes if _is_cut(grid.axes[i], auto.axes[i])])
+            if cut and all(i in cut or grid.axes[i].count == 1 for i in axes):
+                return cut
     return ()
+
+
+def _is_cut(axis: Axis, of: Axis) -> bool:
+    return axis == of or (of.count < axis.count <= MOST_CUT * of.count and axis == of.cut(-(-axis.count // of.count)))
 
 
 @dataclass(frozen=True)
@@ -196,8 +205,8 @@ class _Cost:
         if memory is None:
             return cls(0, seconds)
         spilled = max(0, max((s.bytes_held for s in explained.stages), default=0) - memory * ranks)
-        peak, blame = _peak(explained)
-        return cls(max(0, peak - memory), seconds + spilled / SPILLED, blame)
+        blame = "" if explained.peak_stage is None else explained.peak_stage.name
+        return cls(max(0, explained.peak_bytes - memory), seconds + spilled / SPILLED, blame)
 
     def better(self, other: _Cost) -> bool:
         """Tell whether it is clearly less: what is about as good isn't worth other chunks."""
@@ -215,9 +224,3 @@ def _seconds(stage: StageCost, workers: int) -> float:
     work = through / RATE + stage.blocks * BLOCK + stage.tasks * TASK
     turns = -(-max(1, stage.tasks) // workers)
     return work * turns / max(1, stage.tasks)
-
-
-def _peak(explained: Explanation) -> tuple[int, str]:
-    """Return the most that a rank's tasks take at once, and the stage that does."""
-    most = max(explained.stages, key=lambda s: s.task_bytes, default=None)
-    return (0, "") if most is None else (most.task_bytes * session().threads, most.name)
