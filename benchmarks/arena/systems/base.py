@@ -64,6 +64,10 @@ class System:
         """Return values, found together: one for one, else a tuple."""
         return arrays[0] if len(arrays) == 1 else arrays
 
+    def persist(self, *arrays: Any) -> tuple[Any, ...]:
+        """Return arrays that are computed and stay where they are."""
+        return arrays
+
     def rechunk(self, x: Any, chunks: Any) -> Any:
         """Give an array other chunks, where it has any."""
         return x.rechunk(chunks)

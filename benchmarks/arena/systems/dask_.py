@@ -42,6 +42,11 @@ class Threads(System):
         found = dask.compute(*arrays)
         return found[0] if len(found) == 1 else found
 
+    def persist(self, *arrays: Any) -> tuple[Any, ...]:
+        """Together, and wait."""
+        kept: tuple[Any, ...] = dask.persist(*arrays)
+        return kept
+
     def null(self, x: Any) -> Sink:
         """By `store`, without a lock."""
         sink = self.sink(x)
@@ -104,6 +109,14 @@ class Distributed(Threads):
         ):
             client.register_plugin(type("FirstTask", (FirstTask, WorkerPlugin), {})(str(self.folder / "first")))
             yield
+
+    def persist(self, *arrays: Any) -> tuple[Any, ...]:
+        """Together, and wait."""
+        from distributed import wait
+
+        kept: tuple[Any, ...] = dask.persist(*arrays)
+        wait(kept)
+        return kept
 
     def seconds_to_first(self, begin: float) -> float | None:
         """Return what the plugin wrote."""

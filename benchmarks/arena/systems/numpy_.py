@@ -34,7 +34,7 @@ class Namespace:
         """Return it as it is."""
         return x
 
-    def map_blocks(self, function: Any, *arrays: Any, dtype: Any = None, **more: Any) -> Any:
+    def map_blocks(self, function: Any, *arrays: Any, dtype: Any = None, chunks: Any = None) -> Any:
         """Call the function with all."""
         return function(*arrays)
 

@@ -50,6 +50,13 @@ class Windrow(System):
         found = wr.compute(*arrays)
         return found[0] if len(arrays) == 1 else found
 
+    def persist(self, *arrays: Any) -> tuple[Any, ...]:
+        """Together, and wait."""
+        kept = wr.persist(*arrays)
+        kept = kept if isinstance(kept, tuple) else (kept,)
+        wr.wait(*kept)
+        return kept
+
     def null(self, x: Any) -> Sink:
         """By `store`."""
         sink = self.sink(x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-GROUPS = ("sums", "moves", "stores", "climate", "groups", "operations")
+GROUPS = ("sums", "moves", "stores", "climate", "groups", "programs", "heat", "regridding", "operations")
 
 
 def load() -> None:
