@@ -197,6 +197,13 @@ class Stage:
         return max(found, default=0)
 
     @cached_property
+    def heft(self) -> int:
+        """Bytes of the largest block that a task reads or makes."""
+        itemsize = max([self.dtype.itemsize, *(v.dtype.itemsize for v in self.program.values)])
+        frames = [v.frame for v in self.program.values if isinstance(v, Load) and v.frame is not None]
+        return max(grid.largest for grid in (self.grid, self.domain, *frames)) * itemsize
+
+    @cached_property
     def ntasks(self) -> int:
         """Number of tasks."""
         return -(-self.grid.nblocks // self.blocks_per_task)

@@ -24,6 +24,7 @@ from .kept import Kept
 from .pages.counting import count_additions, forget_additions
 from .places import find_places
 from .record import State
+from .refusal import check_room
 from .result_collector import ResultCollector, insist, writes_results
 
 if TYPE_CHECKING:
@@ -199,6 +200,8 @@ class Session:
     def _gather(self, roots: list[Expr]) -> ResultCollector:
         plan, relied = self._lower(roots)
         stages = plan.stages
+        handed = {root.token for root in roots} if self.engine.shared else ()
+        check_room(stages, handed, sum(root.nbytes for root in roots), self.arenas)
         self._tell_engine(stages)
         results = [np.empty(root.shape, root.dtype) for root in roots]
         names = [root.token for root in roots]
@@ -224,6 +227,7 @@ class Session:
             kept = [self._another(root.token) if root.token in known else None for root in roots]
             fresh = list({root.token: root for root in roots if root.token not in known}.values())
             plan, relied = self._lower(fresh)
+            check_room(plan.stages, (), 0, self.arenas)
             stages, reads = plan.stages, plan.relations(plan.stages, _blocks_per_task(relied))
             made = {stage.token: stage for stage in stages}
             self._watch(fresh)

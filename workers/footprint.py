@@ -75,6 +75,25 @@ def task_bytes(stage: Stage, sources: Mapping[str, HostData]) -> int:
     return total
 
 
+def least_bytes(stage: Stage) -> int:
+    """Return what one task takes beside its slab for sure: whole blocks that functions are given, and return."""
+    total = 0
+    for number, value in enumerate(stage.program.values):
+        if isinstance(value, Call) and not isinstance(value.op, Gang):
+            total += sum(_argument(stage, a) for a in value.args if not _lies_there(stage, a))
+            if stage.program.level is not None or number != len(stage.program.values) - 1:
+                total += _block(stage.domain, value.dtype.itemsize)
+    return total
+
+
+def _lies_there(stage: Stage, number: int) -> bool:
+    """Tell whether an argument may be read where it lies."""
+    value = stage.program.values[number]
+    if not isinstance(value, Load):
+        return False
+    return isinstance(value.access, ByBlock) or (isinstance(value.access, Move) and _is_plain(value.access))
+
+
 def read_bytes(stage: Stage, sources: Mapping[str, HostData]) -> int:
     """Return the bytes that I/O threads have read for one task before it begins."""
     slow = [i for i, token in enumerate(stage.inputs) if token in sources and sources[token].slow]

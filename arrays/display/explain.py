@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...graph.errors import OutOfMemory
 from ...graph.expr import walk
 from ...scheduler.bound import Room, find_bound
 from ...scheduler.cluster import session
 from ...scheduler.html import size_text
+from ...scheduler.refusal import check_room
 from ...scheduler.timings import find_seconds
 from ...workers.kernels.compiled.telling import tell_interpreted
+from ...workers.memory_limit import memory_limit
 from ..execution.deferred import sketch_plan
 from ..execution.holders import held_arrays
 from .directed import find_longest_path
@@ -101,6 +105,24 @@ class CriticalPath(NamedTuple):
     seconds: float | None
 
 
+class Suggestion(NamedTuple):
+    """Other chunks, with which a computation has room.
+
+    Attributes
+    ----------
+    text : str
+        What to change, and where.
+    chunks : tuple of int or tuple
+        The chunks along each axis; -1: one.
+    """
+
+    text: str
+    chunks: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True)
 class Explanation:
     """The stages of a computation; print it for a table. Totals are attributes.
@@ -110,8 +132,8 @@ class Explanation:
     stages : tuple of StageCost
         In order; what is stored already has none.
     notes : tuple of str
-        Operations that are planned when they run, those that make chunks much larger than they are given, and those
-        whose chunks have no room in the ranks' memory.
+        Operations that are planned when they run, those that make chunks much larger than they are given, those whose
+        chunks have no room in the ranks' memory, and why computing is refused, where it is.
     peak_bytes : int
         The most memory that one rank's process and arena take above what they have before, if the arrays are computed.
         Code that is loaded or compiled on the way isn't counted. An operation that is planned when it runs counts as
@@ -120,6 +142,8 @@ class Explanation:
         What stays of that: the results.
     peak_stage : StageCost or None
         The stage that causes most of it; None where nothing is computed.
+    fits : bool
+        Whether each task has room, so that computing it isn't refused.
     """
 
     stages: tuple[StageCost, ...]
@@ -127,6 +151,18 @@ class Explanation:
     peak_bytes: int = 0
     held_bytes: int = 0
     peak_stage: StageCost | None = None
+    fits: bool = True
+    _arrays: tuple[Any, ...] = field(default=(), repr=False, compare=False)
+
+    @cached_property
+    def suggestion(self) -> Suggestion | None:
+        """Chunks with which it has room, where it has none: a task doesn't fit, or more is taken than there is."""
+        plans = [sketch_plan(array) for array in self._arrays]
+        limit = memory_limit().nbytes // len(session().arenas)
+        if not plans or (self.fits and self.peak_bytes <= limit):
+            return None
+        found: Suggestion | None = import_module("..planning.suggesting", __package__).suggest(plans, limit)
+        return found
 
     @property
     def tasks(self) -> int:
@@ -256,17 +292,32 @@ def explain(*arrays: Any) -> Explanation:
     arenas = list(session().arenas)
     handed = {sketch_plan(a).token for a in lazy} if len(arenas) == 1 else set()
     hosts = {s.token for s in stages if s.data is not None}
-    notes += [note for s in stages if s.token not in hosts | handed and (note := _describe_crowding(s, arenas))]
+    crowded = [note for s in stages if s.token not in hosts | handed and (note := _describe_crowding(s, arenas))]
+    notes += crowded
     notes += [note for s in stages if (note := _describe_source(s))] if len(arenas) > 1 else []
     later = {node.token for node in waiting}
     mine = [s for s in stages if s.data is None]
     took = session().ask(partial(find_seconds, tokens=[s.token for s in mine]))
     plans = [sketch_plan(a) for a in lazy]
+    refused = _find_refusal(stages, plans, arenas)
+    if refused and not crowded:
+        notes.append(refused)
     results = {plan.token: plan.nbytes for plan in plans}
     bound = find_bound(stages, results, Room(tuple(arenas), (session().threads,) * len(arenas)), later)
     made = [_cost(s, hosts, s.token in later, took.get(s.token), bound.work.get(s.token, 0)) for s in mine]
     cause = next((cost for cost in made if cost.token == bound.stage), None)
-    return Explanation(tuple(made), tuple(dict.fromkeys(notes)), bound.peak, bound.held, cause)
+    told = tuple(dict.fromkeys(notes))
+    return Explanation(tuple(made), told, bound.peak, bound.held, cause, not refused, tuple(lazy))
+
+
+def _find_refusal(stages: list[Stage], plans: list[Expr], arenas: list[int]) -> str:
+    """Return why computing would be refused; "" where it isn't."""
+    handed = {plan.token for plan in plans} if len(arenas) == 1 else set()
+    try:
+        check_room(stages, handed, sum(plan.nbytes for plan in plans), arenas)
+    except OutOfMemory as error:
+        return str(error)
+    return ""
 
 
 def _describe_crowding(stage: Stage, arenas: list[int]) -> str:

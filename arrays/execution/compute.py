@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import threading
 import time
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, WaitTimeout, bad
+from ...graph.errors import ArgumentError, OutOfMemory, WaitTimeout, bad
 from ...graph.expr import remove_pins, walk
 from ...graph.holding import HELD
 from ...graph.kinds.anchor import restored, spread_over
@@ -30,6 +31,8 @@ from .scalar_reads import element
 from .scalar_results import stays_array
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from ...graph.expr import Expr
     from ..array import Array
 
@@ -128,7 +131,23 @@ def _values(arrays: list[ArrayBase]) -> list[np.ndarray[Any, Any]]:
         value = element(arrays[0])
         if value is not None:
             return [np.array(value, arrays[0].dtype)]
-    return evaluate([a.expr for a in arrays]) if arrays else []
+    if not arrays:
+        return []
+    with suggesting(arrays):
+        return evaluate([a.expr for a in arrays])
+
+
+@contextlib.contextmanager
+def suggesting(arrays: Sequence[ArrayBase]) -> Iterator[None]:
+    """Add to an error of what has no room which chunks have."""
+    try:
+        yield
+    except OutOfMemory as error:
+        with contextlib.suppress(Exception):  # the error that is told is the one that there was
+            plan = importlib.import_module("..display.explain", __package__).explain(*arrays)
+            if plan.suggestion is not None:
+                error.add_note(f"what has room: {plan.suggestion}")
+        raise
 
 
 class _MarkedByDask(type):
@@ -237,7 +256,8 @@ def _persist(arrays: list[ArrayBase], spread: bool | None) -> list[Array]:
         arrays = [_spread(array) if spread or array.nbytes <= config.chunk_bytes else array for array in arrays]
     arrays = [_read_once(array) for array in arrays]
     plain = expand_recipes([a.expr for a in arrays])
-    pins = session().keep(plain)
+    with suggesting(arrays):
+        pins = session().keep(plain)
     return [_keep(remove_pins(a.expr), root, pin) for a, root, pin in zip(arrays, plain, pins, strict=True)]
 
 

@@ -39,13 +39,14 @@ def fit(roots: Sequence[Expr], grids: Mapping[str, Grid]) -> list[Expr]:
     roots
         What is to be computed.
     grids
-        The grids of sources, by their tokens; other sources, and what is persisted, stay as they are.
+        The grids of sources, or of what is rechunked, by their tokens; other sources, and what is persisted, stay as
+        they are.
     """
 
     def end(node: Expr) -> Expr | None:
         if node.token not in grids:
             return node if node.pin is not None or not node.operands else None
-        return Expr(node.op, (), grids[node.token], node.dtype, node.origin)
+        return Expr(node.op, node.operands, grids[node.token], node.dtype, node.origin)
 
     return rewrite(list(roots), end, _over)
 

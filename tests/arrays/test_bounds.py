@@ -177,3 +177,65 @@ def test_what_a_function_takes_is_for_its_user_to_say():
     for wrong in (-1, "2 GiB", float("inf")):
         with pytest.raises(wr.ArgumentError, match="map_blocks: argument 'memory' is"):
             wr.map_blocks(np.array, x, memory=wrong)
+
+
+def refused(act):
+    """Return what an error of too little memory tells, notes and all."""
+    with pytest.raises(wr.OutOfMemory) as caught:
+        act()
+    return "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+
+
+def test_what_has_no_room_is_refused_before_anything_runs():
+    calls = []
+
+    def noted(block):
+        calls.append(block.shape)
+        return block
+
+    with wr.Cluster(memory="16 MiB", threads=2):
+        x = wr.map_blocks(noted, wr.ones((4000, 1000), chunks=(100, 1000)), dtype=float)
+        whole = x.rechunk(-1)
+        y = (whole + whole.T.reshape(whole.shape)).sum()
+        for act in (y.compute, y.persist, lambda: wr.compute(y, x.sum())):
+            told = refused(act)
+            assert "a block needs 30.5 MiB; the arena of 16.0 MiB has" in told
+            assert "the operation was created at " in told
+            assert __file__ in told
+        assert not calls
+        plan = y.explain()
+        assert not plan.fits
+        assert x.sum().explain().fits
+        assert float(x.sum().compute()) == 4e6
+
+
+@pytest.mark.parametrize("kind", ["drawn", "given", "rechunked"])
+def test_chunks_that_fit_are_suggested(kind):
+    with wr.Cluster(memory="64 MiB", threads=2):
+
+        def make(chunks):
+            if kind == "given":
+                x = wr.exp(wr.from_array(np.ones((3000, 4000)), chunks=chunks))
+            else:
+                x = wr.random.default_rng(0).random((3000, 4000), chunks=500 if kind == "rechunked" else chunks)
+            x = (x + 1).rechunk(chunks) if kind == "rechunked" else x
+            return (x + x[::-1, ::-1].rechunk(chunks if kind == "rechunked" else x.chunks)).sum()
+
+        big = make(-1)
+        told = refused(big.compute)
+        suggestion = big.explain().suggestion
+        assert f"what has room: {suggestion}" in told
+        assert "test_bounds.py" in suggestion.text
+        assert suggestion.text.startswith("rechunk((" if kind == "rechunked" else "chunks=(")
+        assert make(suggestion.chunks).explain().fits
+        assert make(suggestion.chunks).explain().suggestion is None
+        assert make(suggestion.chunks).compute() > 0
+
+
+def test_results_and_functions_larger_than_memory_are_refused():
+    told = refused(wr.zeros((1 << 22, 1 << 16), chunks=(1 << 16, 64)).compute)
+    assert "compute: the results take 2.0 TiB, and there are " in told
+    grown = wr.map_blocks(np.array, wr.zeros((1 << 22, 1 << 16), chunks=-1), dtype=float)
+    told = refused(grown.sum().compute)
+    assert "zeros+map_blocks(array)+sum: one task needs 4.0 TiB, and there are " in told
+    assert "the operation was created at " in told

@@ -1,0 +1,68 @@
+"""What can't run even one task at a time is refused before anything runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..graph.errors import OutOfMemory
+from ..workers.footprint import least_bytes
+from ..workers.memory_limit import memory_limit
+from .arena import Arena
+from .failure import out_of_memory
+from .html import size_text
+from .result_collector import writes_results
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from ..graph.stage import Stage
+
+MUCH = 1 << 30
+"""Bytes of a block, or of results, from which on it is asked how much memory there is."""
+
+
+def check_room(stages: Iterable[Stage], handed: Collection[str], results: int, arenas: Sequence[int]) -> None:
+    """Raise where a task's chunks, or what it takes beside them for sure, or all results, can't be held.
+
+    Parameters
+    ----------
+    stages : iterable of Stage
+    handed : collection of str
+        Tokens of the stages whose blocks kernels may write where the user has them.
+    results : int
+        Bytes of all that is handed to the user.
+    arenas : sequence of int
+        Bytes of each rank's arena.
+
+    Raises
+    ------
+    OutOfMemory
+        Some stage can't run; it names the operation, and says what is needed and what there is.
+    """
+    largest = max(arenas)
+    for stage in stages:
+        if stage.heft * 4 >= min(largest, MUCH):
+            direct = stage.token in handed and writes_results(stage)
+            hosted = stage.data is not None and (stage.data.file is not None or len(arenas) == 1)
+            _check_stage(stage, 0 if direct or hosted else int(stage.all_slab_bytes.max(initial=0)), largest)
+    if results >= MUCH and results > (limit := memory_limit()).nbytes:
+        raise OutOfMemory(
+            f"compute: the results take {size_text(results)}, and there are {size_text(limit.nbytes)} of memory "
+            f"({limit.who}). Reduce them, or write them to a file in place of computing them (to_zarr, save)"
+        )
+
+
+def _check_stage(stage: Stage, slab: int, arena: int) -> None:
+    if Arena.pad_size(slab) > arena:
+        rounded = "" if slab > arena else f", rounded up to {Arena.pad_size(slab):,} bytes,"
+        raise out_of_memory(stage, slab, arena, arena, f"that{rounded} is more than the whole")
+    least = least_bytes(stage) + slab
+    if least < MUCH or least <= (limit := memory_limit()).nbytes:
+        return
+    error = OutOfMemory(
+        f"{stage.name}: one task needs {size_text(least)}, and there are {size_text(limit.nbytes)} of memory "
+        f"({limit.who}). Use smaller chunks"
+    )
+    if stage.origin:
+        error.add_note(f"the operation was created at {stage.origin}")
+    raise error
