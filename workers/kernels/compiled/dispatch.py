@@ -18,6 +18,7 @@ from ....graph.program import Load
 from ...config import config
 from ..buffers import Buffers
 from ..interpreter.tile_regions import Region, regions
+from .courses import turn
 from .fused import Fused, compile_fused, cuts
 from .llvm_text import NotCompilable
 from .loops import LANES
@@ -88,6 +89,8 @@ def store(frame: Frame, out: Array) -> bool:
     if _lie_in_order(inputs):
         _run(function, bound, inputs, out, len(frame.blocks), cuts(frame.shape))
         return True
+    if turn(frame, bound, function, inputs, out) is not None:
+        return True
     for region, tile in _tiles(frame, inputs):
         part = out[(slice(None), *region)]
         _run(function, bound, tile, part, 1, (part.size, part.size, part.size))
@@ -104,7 +107,8 @@ def reduce(frame: Frame) -> Array | None:
     if inputs is None:
         return None
     if not _lie_in_order(inputs):
-        return _reduce_tiles(frame, bound, function, inputs)
+        lanes = turn(frame, bound, function, inputs, None)
+        return _reduce_tiles(frame, bound, function, inputs) if lanes is None else _close(frame, lanes[0])
     out = np.empty((len(frame.blocks), *(1,) * len(frame.shape)), bound.fused.dtype)
     _run(function, bound, inputs, out, len(frame.blocks), cuts(frame.shape))
     return out
@@ -121,7 +125,11 @@ def _reduce_tiles(frame: Frame, bound: Bound, function: Native, inputs: list[Arr
         made = made[:, :size] if lanes else made
         state = made if state is None else head.merge(state, made)
     assert state is not None
-    return head.close(state, (1,) * len(frame.shape))
+    return _close(frame, state)
+
+
+def _close(frame: Frame, state: Array) -> Array:
+    return frame.head.close(state, (1,) * len(frame.shape))
 
 
 def _lie_in_order(inputs: list[Array]) -> bool:

@@ -73,7 +73,7 @@ class Loops:
                 with self.body.loop(group, after, "%tile") as tile:
                     stop = self.body.least(text.set(f"add i64 {tile}, %tile"), after)
                     rows = text.set(f"icmp sge i64 {text.set(f'sub i64 {stop}, {tile}')}, {2 * LANES}")
-                    self._clear("%part", target, text.set(f"select i1 {rows}, {t} {_first()}, {t} -0.0"))
+                    self._clear("%part", target, text.set(f"select i1 {rows}, {t} {begin_of_sums()}, {t} -0.0"))
                     with self.body.loop(tile, stop, str(LANES)) as row:
                         width = self.body.least(text.set(f"sub i64 {stop}, {row}"), str(LANES))
                         with self.body.loop("0", width, "1") as i:
@@ -114,9 +114,9 @@ def sums_on_lanes(head: str, target: DType) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _first() -> str:
-    """What NumPy's sum of several rows begins with: seen where all of them are -0.0."""
-    return "-0.0" if np.signbit(np.add.reduce(np.full((1, 2, LANES), -0.0), axis=1)).all() else "0.0"
+def begin_of_sums() -> float:
+    """Return what NumPy's sum of several rows begins with, -0.0 or 0.0: seen where all of them are -0.0."""
+    return -0.0 if np.signbit(np.add.reduce(np.full((1, 2, LANES), -0.0), axis=1)).all() else 0.0
 
 
 def _write_merge(text: Text, instruction: str, t: str, value: str) -> str:

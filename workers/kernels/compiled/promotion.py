@@ -40,12 +40,25 @@ def loop(name: str, args: list[Given]) -> tuple[list[DType], DType]:
     return list(found[:-1]), found[-1]
 
 
+def loop_dtypes(name: str, args: list[Given]) -> tuple[DType, ...] | None:
+    """Return the dtypes of the loop that NumPy takes for a ufunc's arguments, and of its result; None without one."""
+    ufunc = getattr(np, name, None)
+    if not isinstance(ufunc, np.ufunc) or ufunc.nin != len(args) or ufunc.nout != 1:
+        return None
+    try:
+        given = [_promote(a.value) if isinstance(a, Scalar) else a for a in args]
+        found: tuple[DType, ...] = ufunc.resolve_dtypes((*given, None))
+    except (NotCompilable, TypeError, ValueError):
+        return None
+    return found
+
+
 def _promote(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.dtype
     if isinstance(value, bool):
         return np.dtype(bool)
-    if type(value) in (int, float):
+    if type(value) in (int, float, complex):
         return type(value)
     raise NotCompilable(f"scalar {value!r}")
 

@@ -134,7 +134,7 @@ def why_not(program: Program, number: int) -> str:
     reads = [a for a in step.args if isinstance(a, int)] if isinstance(step, Apply) else []
     if not all(step.full):
         return "it is broadcast"
-    if any(_way(program.values[a].full) is None for a in reads):
+    if any(way(program.values[a].full) is None for a in reads):
         return "broadcast along axes that aren't neighbours"
     try:
         StepWriter(program).write_step(step, dict.fromkeys(reads, "%any"))
@@ -143,14 +143,20 @@ def why_not(program: Program, number: int) -> str:
     return ""
 
 
-def _close(program: Program, plan: Plan, last: int, run: list[int]) -> list[int | Segment]:
+def alone(program: Program, plan: Plan, last: int, number: int) -> Segment | None:
+    """Return a single step as a segment; None where it can't be one."""
+    found = None if why_not(program, number) else _close(program, plan, last, [number], least=1)[0]
+    return found if isinstance(found, Segment) else None
+
+
+def _close(program: Program, plan: Plan, last: int, run: list[int], least: int = 2) -> list[int | Segment]:
     """Return a run of steps as a segment, where that is less work than NumPy's loops."""
     values, inside = program.values, set(run)
     steps = [step for step in (values[number] for number in run) if isinstance(step, Apply)]
     reads = [a for step in steps for a in step.args if isinstance(a, int)]
     inputs = tuple(dict.fromkeys(a for a in reads if a not in inside))
-    ways = tuple([_way(values[number].full) or "" for number in inputs])
-    if len(run) < 2 and not {"row", "column"} & set(ways):
+    ways = tuple([way(values[number].full) or "" for number in inputs])
+    if len(run) < least and not {"row", "column"} & set(ways):
         return list(run)
     later = {a for i in plan.tiled if i not in inside for a in getattr(values[i], "args", ()) if isinstance(a, int)}
     outputs = tuple(number for number in run if number == last or number in later)
@@ -160,7 +166,7 @@ def _close(program: Program, plan: Plan, last: int, run: list[int]) -> list[int 
     return [Segment(tuple(run), inputs, ways, outputs, text, scalars)]
 
 
-def _way(full: Mask) -> str | None:
+def way(full: Mask) -> str | None:
     """Return how a value is broadcast."""
     if all(full):
         return "full"

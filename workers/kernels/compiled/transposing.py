@@ -36,7 +36,7 @@ def _transpose(out: Array, part: Array) -> bool:
     plain = size in (4, 8) and part.dtype == out.dtype and not part.dtype.hasobject and out.flags.c_contiguous
     if not plain or part.size != rows * columns or part.strides[-2] != size or min(rows, columns) < EDGE:
         return False
-    function = ready(_text(size), 1, WORK * part.size) if part.flags.aligned else None
+    function = ready(turning_text(size), 1, WORK * part.size) if part.flags.aligned else None
     if function is None:
         return False
     at, to = (a.__array_interface__["data"][0] for a in (part, out))
@@ -45,7 +45,7 @@ def _transpose(out: Array, part: Array) -> bool:
 
 
 @lru_cache(maxsize=2)
-def _text(size: int) -> str:
+def turning_text(size: int) -> str:
     """Write the loop over squares, column by column of the source, and the elements at the edges."""
     body = Body()
     text = body.text

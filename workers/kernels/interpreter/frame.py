@@ -21,6 +21,7 @@ from ....graph.program import Apply, Call, Generate, Load, Product, Program, Val
 from ...reader import points_first
 from ..blocks import block_function, fills, takes_pieces
 from ..buffers import ARGUMENTS
+from ..compiled import courses
 from ..compiled.gathering import assemble, find_pieces, told
 from ..contraction import Lying, contract
 from ..reductions import ReductionKernel, kernel_of
@@ -92,8 +93,9 @@ class Frame:
         last = len(self.program.values) - 1
         value = self.program.values[last]
         if isinstance(value, Apply | Generate):
-            for region, made in self._tiles(last, out):
-                _put(out, region, made)
+            if not courses.store(self, last, out):
+                for region, made in self._tiles(last, out):
+                    _put(out, region, made)
         elif isinstance(value, Load) and isinstance(value.access, ByBlock):
             np.copyto(out, self.whole(last))
         else:
@@ -107,6 +109,9 @@ class Frame:
         head = self.head
         axes = tuple(a + 1 for a in level.reduce.axes)
         target = (len(self.blocks), *(1 if i in level.reduce.axes else n for i, n in enumerate(self.shape)))
+        found = courses.reduce(self)
+        if found is not None:
+            return head.close(tuple(found) if level.parts else found[0], target[1:])
         states: dict[tuple[int, ...], tuple[Region, Any]] = {}
         for region, made in self._tiles(last):
             kept = tuple([slice(0, 1) if i in level.reduce.axes else s for i, s in enumerate(region)])

@@ -1,0 +1,140 @@
+"""Blocks that are made tile by tile without Python's lock: to the bit what the interpreter makes, and without it."""
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from windrow.workers.kernels.compiled import course, courses, numpy_loops
+from windrow.workers.kernels.interpreter.tile_loop import Tiles
+
+SHAPES = [
+    ((1000, 600), (400, 600)),
+    ((3, 300000), (3, 300000)),
+    ((60, 50, 90), (60, 50, 90)),
+    ((200, 7, 300), (200, 7, 300)),
+    ((20000, 20), (20000, 20)),
+    ((2, 200000, 2), (2, 200000, 2)),
+    ((6, 150000), (6, 150000)),
+    ((300001,), (200000,)),
+    ((2, 3, 300, 400), (2, 3, 300, 400)),
+]
+HEADS = ("sum", "mean", "prod", "min", "max", "var", "std")
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """Count courses, and the tiles that the interpreter makes."""
+    found = {"courses": 0, "tiles": 0}
+    run, tile = course.Course.run, Tiles.__call__
+
+    def count(name, act):
+        def counted(*args):
+            found[name] += 1
+            return act(*args)
+
+        return counted
+
+    monkeypatch.setattr(course.Course, "run", count("courses", run))
+    monkeypatch.setattr(Tiles, "__call__", count("tiles", tile))
+    return found
+
+
+def numbers(shape, dtype, holes):
+    draw = np.random.default_rng(1)
+    x = draw.standard_normal(shape) * 100 + (0 if holes else 5000)
+    if np.dtype(dtype).kind == "c":
+        x = x + 1j * draw.standard_normal(shape)
+    x = x.astype(dtype)
+    if holes:
+        x.reshape(-1)[[5, 77, 78, 79]] = np.nan, -0.0, 0.0, -0.0
+    return x
+
+
+def compare(runs, make):
+    """Compute with compiled loops, by courses alone, and without."""
+    with wr.config.set(jit="off"):
+        wanted = [np.asarray(x) for x in wr.compute(*make())]
+    assert not runs["courses"]
+    assert runs["tiles"]
+    runs["tiles"] = 0
+    with wr.config.set(jit="on"):
+        found = [np.asarray(x) for x in wr.compute(*make())]
+    assert runs["courses"]
+    assert not runs["tiles"]
+    for a, b in zip(wanted, found, strict=True):
+        assert a.tobytes() == b.tobytes()
+    return found
+
+
+@pytest.mark.parametrize(("shape", "chunks"), SHAPES, ids=[str(s[0]) for s in SHAPES])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("holes", [True, False])
+def test_reductions_along_axes_have_the_interpreters_bits(runs, shape, chunks, dtype, holes):
+    a = wr.from_array(numbers(shape, dtype, holes), chunks=chunks).persist()
+    axes = [*range(len(shape))] + [(0, 1), (1, 2)] * (len(shape) > 2)
+    compare(runs, lambda: [getattr(a, head)(axis=axis) for head in HEADS for axis in axes])
+    runs.update(courses=0, tiles=0)
+    compare(runs, lambda: [getattr(wr.exp(a / 300), head)() for head in HEADS])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "c8"])
+def test_functions_have_the_interpreters_bits(runs, dtype):
+    a = wr.from_array(numbers((500, 700), dtype, True), chunks=(300, 700)).persist()
+    made = [wr.exp(a / 300), wr.sin(a) * 2 + 1, wr.tanh(a) - a, wr.sqrt(a) * wr.log(abs(a) + 1), (a * 1.5) ** 1.5]
+    if dtype.startswith("c"):
+        made += [a * a + 1, abs(a), (a * 2).real, wr.exp(a.imag) * 2, a.conj() + a]
+    for each in made:
+        runs.update(courses=0, tiles=0)
+        compare(runs, lambda each=each: [each, each.sum(), each.sum(axis=0), each.mean(axis=1)])
+
+
+def test_inputs_in_another_order_are_turned_tile_by_tile(runs):
+    x = numbers((800, 800), "f8", True)
+    square = wr.from_array(x, chunks=400).persist()
+    cut = wr.from_array(x, chunks=(800, 320))  # its rows lie apart in the user's memory
+    made = [(square + square.T).mean(), square * 2 + square.T, wr.exp(square.T), square.T.std(axis=1), wr.exp(cut)]
+    for each in made:
+        runs.update(courses=0, tiles=0)
+        with wr.config.set(jit="off"):
+            wanted = np.asarray(each)
+        runs["courses"] = runs["tiles"] = 0
+        with wr.config.set(jit="on"):
+            found = np.asarray(each)
+        assert wanted.tobytes() == found.tobytes()
+        assert runs["courses"]
+        assert not runs["tiles"]
+
+
+def test_several_reductions_of_one_read(runs):
+    a = wr.from_array(numbers((900, 700), "f8", True), chunks=(300, 700)).persist()
+    together = [a.mean(axis=0), a.std(axis=0), a.min(axis=0), a.max(axis=0)]
+    compare(runs, lambda: together)
+
+
+def test_what_lies_otherwise_is_left_to_the_interpreter(runs):
+    x = numbers((400, 900), "f8", True)
+    a = wr.from_array(x[:, ::-1], chunks=(400, 900))
+    with wr.config.set(jit="on"):
+        np.testing.assert_array_equal(np.asarray(wr.exp(a / 100)), np.exp(x[:, ::-1] / 100))
+    assert runs["tiles"]
+
+
+@pytest.mark.parametrize("name", ["add", "exp", "power", "minimum", "isnan", "absolute"])
+def test_loops_of_numpy_are_tried_before_they_are_used(name, monkeypatch):
+    dtypes = np.dtype(float), *(np.dtype(float),) * (getattr(np, name).nin - 1)
+    dtypes = *dtypes, np.dtype(bool if name == "isnan" else float)
+    assert numpy_loops.loop_of(name, dtypes) is not None
+    numpy_loops.loop_of.cache_clear()
+    monkeypatch.setattr(numpy_loops, "_agrees", lambda *args: False)
+    try:
+        assert numpy_loops.loop_of(name, dtypes) is None
+    finally:
+        numpy_loops.loop_of.cache_clear()
+
+
+def test_small_blocks_make_no_course(runs):
+    a = wr.from_array(np.arange(100.0), chunks=50)
+    with wr.config.set(jit="on"):
+        np.testing.assert_array_equal(np.asarray(wr.exp(a / 100)), np.exp(np.arange(100.0) / 100))
+    assert not runs["courses"]
+    assert courses.LEAST_ELEMENTS > 50

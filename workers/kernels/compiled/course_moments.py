@@ -1,0 +1,220 @@
+"""Variances in a course: NumPy's passes over a tile, and compiled loops for the formulas of `kernels.moments`.
+
+The sums are those of `course_folds`. What follows them, the rest of a mean and the update of two sets, is done here
+element by element, with each operation in the dtypes that NumPy takes for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .course import COPY, Spot
+from .course_folds import Reducer
+from .course_plan import NotCourse, ufunc_loop
+from .instructions import UFUNCS
+from .llvm_text import Body, DType, Text, cast, register
+from .making import ENTRY, ready
+
+if TYPE_CHECKING:
+    from .course_folds import Fold
+    from .course_plan import Plot
+
+Array = np.ndarray[Any, Any]
+DOUBLE = np.dtype(np.float64)
+CLOSE = 2.0**-10
+"""As `moments.CLOSE`."""
+WORK = 3
+
+
+@dataclass(frozen=True)
+class Number:
+    """A register and its dtype; arithmetic is NumPy's between arrays of these dtypes."""
+
+    text: Text
+    name: str
+    dtype: DType
+
+    def to(self, dtype: DType) -> Number:
+        """Convert."""
+        return Number(self.text, cast(self.text, self.name, self.dtype, dtype), dtype)
+
+    def _do(self, ufunc: str, other: Number | float) -> Number:
+        if not isinstance(other, Number):
+            other = Number(self.text, repr(float(other)), self.dtype)
+        dtype = np.result_type(self.dtype, other.dtype)
+        values = [self.to(dtype).name, other.to(dtype).name]
+        found = UFUNCS[ufunc]["f"](self.text, register(dtype), values)
+        return Number(self.text, found, np.dtype(bool) if ufunc == "less" else dtype)
+
+    def __add__(self, other: Number) -> Number:
+        return self._do("add", other)
+
+    def __sub__(self, other: Number) -> Number:
+        return self._do("subtract", other)
+
+    def __mul__(self, other: Number | float) -> Number:
+        return self._do("multiply", other)
+
+    def __truediv__(self, other: Number) -> Number:
+        return self._do("divide", other)
+
+    def less(self, other: Number) -> Number:
+        """Compare."""
+        return self._do("less", other)
+
+    def at_least_zero(self) -> Number:
+        """Return the greater of it and zero; NaN stays."""
+        return self._do("maximum", 0.0)
+
+    def is_finite(self) -> Number:
+        """Tell."""
+        found = UFUNCS["isfinite"]["f"](self.text, register(self.dtype), [self.name])
+        return Number(self.text, found, np.dtype(bool))
+
+    def where(self, a: Number, b: Number | float) -> Number:
+        """Choose by it."""
+        t = register(a.dtype)
+        other = b.to(a.dtype).name if isinstance(b, Number) else repr(float(b))
+        return Number(self.text, self.text.set(f"select i1 {self.name}, {t} {a.name}, {t} {other}"), a.dtype)
+
+    def both(self, other: Number) -> Number:
+        """Tell whether both hold."""
+        return Number(self.text, self.text.set(f"and i1 {self.name}, {other.name}"), np.dtype(bool))
+
+
+class Moments:
+    """The calls for variances of a block's tiles; the state are three arrays: means, their rests, sums of squares."""
+
+    def __init__(self, plot: Plot, fold: Fold, partial: DType, number: int) -> None:
+        dtype = partial["mean"]
+        if dtype.kind != "f" or dtype.itemsize not in (4, 8):
+            raise NotCourse("moments of these dtypes")
+        self.plot, self.fold, self.dtype, self.partial = plot, fold, dtype, partial
+        self._sums = Reducer(plot, fold, "add", dtype)
+        self._subtract, self._divide = (ufunc_loop(name, dtype, dtype, dtype) for name in ("subtract", "divide"))
+        self._square = ufunc_loop("square", dtype, dtype)
+        self.results = fold.results
+        self.state = [plot.lend(("moments", number, k), self.results * dtype.itemsize) for k in range(3)]
+
+    def functions(self, elements: int) -> dict[str, Any]:
+        """Return the two loops, or None in place of one that isn't there; then see to it that it will be."""
+        texts = (_rest_text(self.dtype), 4), (_merge_text(self.dtype), 7)
+        return {text: ready(text, inputs, WORK * elements) for text, inputs in texts}
+
+    def write(self, source: Spot, elements: int, tiles: int, functions: dict[str, int]) -> None:
+        """Add the calls for tiles of so many elements."""
+        plot, fold, size = self.plot, self.fold, self.dtype.itemsize
+        outer, rows, width = fold.extents(elements)
+        count = outer * width
+        mean, rest, squares = (plot.lend(("moments of a tile", k), count * size) for k in range(3))
+        away = plot.lend("distances", plot.cut.tile * size)
+        self._add_up(source, elements, tiles, mean)
+        each = plot.constant(np.full(1, rows, self.dtype))
+        plot.add(self._divide, (mean.going(step=size), each, mean.going(step=size)), (1, 1, count), tiles)
+        length = width * size
+        if width == 1:
+            spots = source.going(rows * size, 0, size), mean.going(outer=size), away.going(rows * size, 0, size)
+            plot.add(self._subtract, spots, (outer, 1, rows), tiles)
+        else:
+            way = rows * length, length, size
+            spots = source.going(*way), mean.going(length, 0, size), away.going(*way)
+            plot.add(self._subtract, spots, (outer, rows, width), tiles)
+        self._add_up(away, elements, tiles, rest)
+        plot.add(self._square, (away.going(step=size), away.going(step=size)), (1, 1, elements), tiles)
+        self._add_up(away, elements, tiles, squares)
+        many = plot.constant(np.full(1, rows, DOUBLE))
+        both = mean, many, many, rest, rest, squares
+        plot.add((functions[_rest_text(self.dtype)], 0), both, (1, 0, count), tiles, kind=len(both))
+        state = [Spot(s.operand, s.base, fold.group * size, fold.tile * size) for s in self.state]
+        for to, made in zip(state, (mean, rest, squares), strict=True):
+            plot.add((0, 0), (to, made), (1, 1, count * size), tiles, fold.first, COPY)
+        if fold.first:
+            sets = (*state, self._counts(), mean, rest, squares, squares, squares)
+            plot.add((functions[_merge_text(self.dtype)], 0), sets, (1, 0, count), tiles, -fold.first, len(sets))
+
+    def _counts(self) -> Spot:
+        """Return where a tile's two numbers are: how many elements came before, and which share its own are of all."""
+        cut, fold = self.plot.cut, self.fold
+        table, before = np.zeros((cut.groups, cut.tiles, 2)), 0.0
+        for group in range(cut.groups):
+            for tile in range(cut.tiles):
+                elements = min(cut.tile, cut.group - tile * cut.tile)
+                many = float(fold.extents(elements)[1])
+                begins = (tile == 0 or not fold.first & 1) and (group == 0 or not fold.first & 2)
+                if begins:
+                    before = 0.0
+                elif fold.first == 2:
+                    before = float(group)
+                table[group, tile] = before, many / max(before + many, 1.0)
+                before += many
+        spot = self.plot.constant(table)
+        return Spot(spot.operand, spot.base, table.strides[0], table.strides[1])
+
+    def _add_up(self, source: Spot, elements: int, tiles: int, to: Spot) -> None:
+        if not self.fold.lanes:
+            self._sums.reduce(source, elements, tiles, to)
+            return
+        lanes, count = self._sums.lanes(source, elements, tiles, "lanes of moments")
+        self._sums.halve(lanes, count, tiles)
+        self.plot.add((0, 0), (to, lanes), (1, 1, self.dtype.itemsize), tiles, kind=COPY)
+
+    def read(self, memory: Array) -> Array:
+        """Return the state as records of a partial result."""
+        fold, size = self.fold, self.dtype.itemsize
+        n = fold.cut.size // max(self.results, 1)
+        out = np.empty((1, *[1 if i in fold.axes else n for i, n in enumerate(fold.cut.shape)]), self.partial)
+        out["n"] = n
+        for name, spot in zip(("mean", "rest", "m2"), self.state, strict=True):
+            found = memory[spot.base : spot.base + self.results * size].view(self.dtype)
+            out[name] = found.reshape(out.shape)
+        return out
+
+
+def _load(body: Body, pointer: str, dtype: DType, at: str) -> Number:
+    return Number(body.text, body.text.load(dtype, pointer, at), dtype)
+
+
+@lru_cache(maxsize=2)
+def _rest_text(dtype: DType) -> str:
+    """Write what `moments._correct` does: the rest of a mean that needs it is found, and taken out of the squares."""
+    body = Body()
+    text = body.text
+    with body.loop("0", "%count", "1") as i:
+        many = _load(body, "%n", DOUBLE, "0")
+        mean, m2 = _load(body, "%mean", dtype, i), _load(body, "%m2", dtype, i)
+        close = m2.less(mean * mean * many * CLOSE)
+        rest = _load(body, "%rest", dtype, i) / many
+        rest = close.both(rest.is_finite()).where(rest, 0.0)
+        left = close.where((m2.to(DOUBLE) - rest * rest * many).at_least_zero(), m2)
+        text.store(dtype, rest.to(dtype).name, "%rest", i)
+        text.store(dtype, left.to(dtype).name, "%m2", i)
+    pointers = "ptr %mean, ptr %n, ptr %none, ptr %rest, ptr %other, ptr %m2"
+    return body.whole(f"define void @{ENTRY}({pointers}, i64 %rows, i64 %count, i64 %c, i64 %d) {{")
+
+
+@lru_cache(maxsize=2)
+def _merge_text(dtype: DType) -> str:
+    """Write what `moments.moments_merge` does: a set's moments are brought to those of another."""
+    body = Body()
+    text = body.text
+    with body.loop("0", "%count", "1") as i:
+        before, share = (_load(body, "%counts", DOUBLE, k) for k in ("0", "1"))
+        mean_a, rest_a, m2_a = (_load(body, f"%a{k}", dtype, i) for k in range(3))
+        mean_b, rest_b, m2_b = (_load(body, f"%b{k}", dtype, i) for k in range(3))
+        apart, rests = mean_b - mean_a, rest_b - rest_a
+        wide = apart * share
+        step = wide.to(dtype)
+        mean = mean_a + step
+        whole = mean - mean_a
+        lost = (mean_a - (mean - whole)) + (step - whole) + (wide - step)
+        rest = lost.is_finite().where(lost, 0.0) + (rest_a + rests * share)
+        both = apart + rests
+        m2 = m2_a + m2_b + both * both * (before * share)
+        for value, to in ((mean, "%a0"), (rest, "%a1"), (m2, "%a2")):
+            text.store(dtype, value.to(dtype).name, to, i)
+    pointers = "ptr %a0, ptr %a1, ptr %a2, ptr %counts, ptr %b0, ptr %b1, ptr %b2, ptr %none, ptr %other"
+    return body.whole(f"define void @{ENTRY}({pointers}, i64 %rows, i64 %count, i64 %c, i64 %d) {{")
