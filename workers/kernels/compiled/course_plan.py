@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ....graph.program import Program, Value
     from ..interpreter.buffer_plan import Plan
+    from .course_draws import Draw
     from .llvm_text import DType
 
 Array = np.ndarray[Any, Any]
@@ -222,8 +223,8 @@ class Turned:
 class Steps:
     """The calls for a program's steps, over tiles of one kind."""
 
-    def __init__(self, program: Program, plan: Plan, last: int, plot: Plot) -> None:
-        self._program, self._plan, self._last, self._plot = program, plan, last, plot
+    def __init__(self, program: Program, plan: Plan, last: int, plot: Plot, draws: dict[int, Draw]) -> None:
+        self._program, self._plan, self._last, self._plot, self._draws = program, plan, last, plot, draws
         self._bytes = plot.cut.tile * max(value.dtype.itemsize for value in program.values)
         self._parts = [part for each in segments(program, plan, last) for part in self._choose(each)]
         self.compiled = [part for part in self._parts if isinstance(part, Segment)]
@@ -234,7 +235,7 @@ class Steps:
         step = self._program.values[each]
         if isinstance(step, Apply) and _is_loops(self._program, step):
             return [each]
-        if isinstance(step, Generate) and isinstance(step.source, Full):
+        if each in self._draws or (isinstance(step, Generate) and isinstance(step.source, Full)):
             return [each]
         segment = alone(self._program, self._plan, self._last, each)
         if segment is None:
@@ -249,6 +250,9 @@ class Steps:
         for part in self._parts:
             if isinstance(part, Segment):
                 self._segment(part, elements, tiles, out, made, functions[part.text])
+            elif part in self._draws:
+                made[part] = self._target(part, self._plan.slot[part], out)
+                self._draws[part].write(self._plot, made[part], elements, tiles, functions)
             else:
                 self._step(part, elements, tiles, out, made)
         return made[self._last]

@@ -11,12 +11,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ....graph.kinds.reduction import partial_dtype
+from ....graph.program import Generate
 from ...config import config
 from ..buffers import Buffers
 from .course import Course, address_of, conductor
+from .course_draws import Draw, Drawn, is_drawn
 from .course_folds import UFUNCS, Fold, Total
 from .course_moments import Moments
-from .course_plan import OUT, Cut, Inputs, NotCourse, Plot, Steps
+from .course_plan import INPUTS, OUT, Cut, Inputs, NotCourse, Plot, Steps
 from .loops import LANES
 
 if TYPE_CHECKING:
@@ -55,8 +57,8 @@ def store(frame: Frame, last: int, out: Array) -> bool:
     found = _find(frame, last, None)
     if found is None:
         return False
-    ready_course, function, wholes = found
-    _run(ready_course, function, wholes, address_of(out))
+    ready_course, function, operands = found
+    _run(ready_course, function, operands, address_of(out))
     return True
 
 
@@ -67,8 +69,8 @@ def reduce(frame: Frame) -> list[Array] | None:
     found = _find(frame, len(frame.program.values) - 1, level)
     if found is None:
         return None
-    ready_course, function, wholes = found
-    memory = _run(ready_course, function, wholes, 0)
+    ready_course, function, operands = found
+    memory = _run(ready_course, function, operands, 0)
     return [read(memory) for read in ready_course.read]
 
 
@@ -96,7 +98,7 @@ def turn(frame: Frame, kernel: Bound, function: Native, inputs: list[Array], out
     found = known[key]
     if found is None:
         return None
-    memory = _run(found, conduct, wholes, 0 if out is None else address_of(out))
+    memory = _run(found, conduct, inputs, 0 if out is None else address_of(out))
     return [read(memory) for read in found.read]
 
 
@@ -125,19 +127,20 @@ def _layout(wholes: dict[int, Array]) -> tuple[tuple[int, tuple[int, ...]], ...]
     return tuple([(part.size, part.strides) for part in wholes.values()])
 
 
-def _run(made: Ready, function: Native, wholes: dict[int, Array], out: int) -> Array:
+def _run(made: Ready, function: Native, operands: list[Array], out: int) -> Array:
     memory = _scratch.lend("course", (made.scratch + 64,), np.dtype(np.uint8))
     begin = -address_of(memory) % 64
     memory = memory[begin : begin + made.scratch]
-    made.course.run(function, [address_of(memory), out, 0, *map(address_of, wholes.values())])
+    made.course.run(function, [address_of(memory), out, 0, *map(address_of, operands)])
     return memory
 
 
-def _find(frame: Frame, last: int, level: Level | None) -> tuple[Ready, Native, dict[int, Array]] | None:
+def _find(frame: Frame, last: int, level: Level | None) -> tuple[Ready, Native, list[Array]] | None:
     """Return a frame's course if all that it calls is there, what goes over it, and its inputs."""
     size = math.prod(frame.shape)
     if config.jit == "off" or len(frame.blocks) != 1 or size < LEAST_ELEMENTS:
         return None
+    cut = Cut.of(frame.shape)
     known = _known.setdefault(frame.program, {})
     if known.get((last, level is None, None), True) is None:
         return None
@@ -151,10 +154,15 @@ def _find(frame: Frame, last: int, level: Level | None) -> tuple[Ready, Native, 
         if part is None:
             return None
         wholes[number] = part
-    key = last, level is None, frame.shape, _layout(wholes)
+    values = frame.program.values
+    try:
+        drawn = {i: Drawn.of(frame, v, cut) for i in plan.tiled if isinstance(v := values[i], Generate) and is_drawn(v)}
+    except NotCourse:
+        return None
+    key = last, level is None, frame.shape, _layout(wholes), tuple([each.key for each in drawn.values()])
     if key not in known:
         try:
-            made = _make(frame, last, level, wholes)
+            made = _make(frame, last, level, wholes, drawn, cut)
         except NotCourse:
             known[key] = None
         else:
@@ -162,23 +170,26 @@ def _find(frame: Frame, last: int, level: Level | None) -> tuple[Ready, Native, 
                 return None
             known[key] = made
     found = known[key]
-    return None if found is None else (found, function, wholes)
+    return None if found is None else (found, function, [*wholes.values(), *[each.starts for each in drawn.values()]])
 
 
-def _make(frame: Frame, last: int, level: Level | None, wholes: dict[int, Array]) -> Ready | None:
+def _make(
+    frame: Frame, last: int, level: Level | None, wholes: dict[int, Array], drawn: dict[int, Drawn], cut: Cut
+) -> Ready | None:
     """Return a frame's course; None as long as loops that it calls aren't compiled."""
-    program, cut = frame.program, Cut.of(frame.shape)
+    program = frame.program
     value = program.values[last]
     if not all(value.full):
         raise NotCourse("a result that is broadcast")
     plot = Plot(cut)
-    inputs, steps = Inputs(program.values, wholes, plot), Steps(program, frame.plan(last), last, plot)
+    first = INPUTS + len(wholes)
+    draws = {i: Draw(cut, each, program.values[i].dtype, first + k) for k, (i, each) in enumerate(drawn.items())}
+    inputs, steps = Inputs(program.values, wholes, plot), Steps(program, frame.plan(last), last, plot, draws)
     parts = () if level is None else level.parts or (level,)
     folds = [_fold(plot, part, value.dtype, k) for k, part in enumerate(parts)]
     functions: dict[str, Native | None] = {each.text: each.function(cut.size) for each in steps.compiled}
-    functions |= inputs.functions(cut.size)
-    for fold in folds:
-        functions |= fold.functions(cut.size)
+    for each in (inputs, *draws.values(), *folds):
+        functions |= each.functions(cut.size)
     addresses = {text: _place_of(function) for text, function in functions.items() if function is not None}
     if len(addresses) < len(functions):
         return None

@@ -71,7 +71,7 @@ def draw_runs(name: Name, starts: Array, length: int, out: Array) -> bool:
         return False
     width, work = _width(starts, length), _work(length, out)
     philox, pick = (
-        ready(_philox(out.dtype, False, width < NARROW), 1, work),
+        ready(philox_text(out.dtype, False, width < NARROW), 1, work),
         _ready_pick(out.dtype, width, length, work),
     )
     if philox is None or pick is None:
@@ -93,7 +93,10 @@ def draw_normal_runs(name: Name, starts: Array, length: int, out: Array, series:
     if len(out) < LEAST:
         return False
     width, work = _width(starts, length), 2 * _work(length, out)
-    philox, polar = ready(_philox(_DOUBLE, True, width < NARROW), 1, work), ready(_polar(out.dtype, series), 1, work)
+    philox, polar = (
+        ready(philox_text(_DOUBLE, True, width < NARROW), 1, work),
+        ready(polar_text(out.dtype, series), 1, work),
+    )
     pick = _ready_pick(out.dtype, width, length, work)
     if philox is None or polar is None or pick is None:
         return False
@@ -156,8 +159,12 @@ def _fill_long(first: int, out: Array, make: Make) -> None:
 
 def _ready_pick(dtype: DType, width: int, length: int, work: int) -> Any:
     """Return the loop that takes runs out of the blocks they were drawn from."""
-    across = width < NARROW
-    return ready(_pick(np.dtype(f"u{dtype.itemsize}"), across, length if length <= 4 else 0), 1, work)
+    return ready(pick_text(dtype, width, length), 1, work)
+
+
+def pick_text(dtype: DType, width: int, length: int) -> str:
+    """Return the loop that takes runs out of so many blocks that were drawn for each."""
+    return _pick(np.dtype(f"u{dtype.itemsize}"), width < NARROW, length if length <= 4 else 0)
 
 
 def _address(x: Array) -> int:
@@ -166,7 +173,7 @@ def _address(x: Array) -> int:
 
 
 @lru_cache(maxsize=16)
-def _philox(dtype: DType, apart: bool, across: bool) -> str:
+def philox_text(dtype: DType, apart: bool, across: bool) -> str:
     """Write the loops over runs, for each of which `width` blocks are drawn, from the one that has its first draw on.
 
     They store draws as they follow each other, a run after the other, or with `across` the first blocks of all runs
@@ -212,7 +219,7 @@ def _philox(dtype: DType, apart: bool, across: bool) -> str:
 
 @lru_cache(maxsize=16)
 def _pick(dtype: DType, across: bool, length: int) -> str:
-    """Write the loops that take runs out of blocks of draws, which lie as `_philox` stores them.
+    """Write the loops that take runs out of blocks of draws, which lie as `philox_text` stores them.
 
     Those of a `length` that is known, not zero, are taken draw by draw of all runs.
     """
@@ -289,7 +296,7 @@ def _unit(text: Text, word: str, dtype: DType) -> str:
 
 
 @lru_cache(maxsize=8)
-def _polar(dtype: DType, series: tuple[float, ...]) -> str:
+def polar_text(dtype: DType, series: tuple[float, ...]) -> str:
     """Write the loop that makes four normal numbers of each block: what `normal.polar` does after the logarithm."""
     body = Body()
     with body.loop("0", "%count", "1") as i:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 PIECE = 1 << 16
 """Large enough that threads don't wait for each other between loops, small enough for a core's own cache."""
-_SERIES = (
+SERIES = (
     2.6417540005910616,
     -1.0863777879512035,
     0.13402648746490328,
@@ -47,11 +47,11 @@ def polar(u: Array, v: Array, even: Array, odd: Array | None) -> None:
     np.sqrt(r, out=r)
     np.subtract(v, 0.5, out=a)
     np.multiply(a, a, out=t)
-    np.multiply(t, _SERIES[-1], out=x)
-    for coefficient in _SERIES[-2:0:-1]:
+    np.multiply(t, SERIES[-1], out=x)
+    for coefficient in SERIES[-2:0:-1]:
         np.add(x, coefficient, out=x)
         np.multiply(x, t, out=x)
-    np.add(x, _SERIES[0], out=x)
+    np.add(x, SERIES[0], out=x)
     np.multiply(x, a, out=x)
     np.multiply(x, x, out=t)
     np.subtract(8.0**0.5, t, out=k)
@@ -76,7 +76,7 @@ def gauss(u: Array, v: Array) -> Array:
 
 def standard(draws: Draws, out: Array) -> None:
     """Fill `out`, doubles or floats, with the normal numbers of the positions."""
-    if draw_normal_runs(draws.name(1), *draws.even_runs, out, _SERIES):
+    if draw_normal_runs(draws.name(1), *draws.even_runs, out, SERIES):
         return
     if draws.scattered:
         _single(draws, draws.positions, out)

@@ -1,0 +1,130 @@
+"""Random numbers in a course: Philox's loop, NumPy's logarithm and Box and Muller's loop, tile after tile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.kinds.source import Random
+from .course import Spot
+from .course_plan import NotCourse, ufunc_loop
+from .drawing import NARROW, WORK, philox_text, pick_text, polar_text
+from .making import ready
+
+if TYPE_CHECKING:
+    from ....graph.program import Generate
+    from ..interpreter.frame import Frame
+    from .course_plan import Cut, Plot
+
+Array = np.ndarray[Any, Any]
+DOUBLE = np.dtype(np.float64)
+NORMALS = ("standard_normal", "normal")
+SCALED = ("normal", "uniform")
+
+
+def is_drawn(step: Generate) -> bool:
+    """Whether a value is random numbers."""
+    return isinstance(step.source, Random)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The draws of a block: runs of `length` elements, each of which begins up to `cut` draws after a block of four.
+
+    `starts` are the numbers of the runs' first draws: of pieces of a tile, where a run is longer.
+    """
+
+    source: Random
+    starts: Array
+    length: int
+    cut: int
+    name: tuple[int, ...]
+
+    @staticmethod
+    def of(frame: Frame, step: Generate, cut: Cut) -> Drawn:
+        """Return the draws of a frame's block.
+
+        Raises
+        ------
+        NotCourse
+            Where they aren't runs in the block's order, or are drawn otherwise.
+        """
+        from ..randoms import draws_of
+
+        source = step.source
+        whole = step.axes == tuple(range(len(frame.shape))) and step.shape == frame.stage.domain.shape
+        if not isinstance(source, Random) or source.distribution not in ("random", "uniform", *NORMALS) or not whole:
+            raise NotCourse("values that are generated")
+        draws = draws_of(source.key, source.jump, source.offset, step.shape, frame.origins, frame.shape)
+        starts, length = draws.even_runs
+        if length > cut.tile and length == cut.group:
+            starts = (starts[:, None] + np.arange(cut.tiles, dtype=np.uint64) * np.uint64(cut.tile)).reshape(-1)
+        elif cut.tile % length or cut.group % length:
+            raise NotCourse("runs that are cut")
+        return Drawn(source, starts, length, int((starts & np.uint64(3)).max()), draws.name(1))
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """What a course depends on beside the source."""
+        return self.length, self.cut
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The calls that draw the tiles of a value; `operand` is the course's number of the runs' beginnings."""
+
+    cut: Cut
+    drawn: Drawn
+    dtype: np.dtype[Any]
+    operand: int
+
+    def functions(self, elements: int) -> dict[str, Any]:
+        """Return the loops; None in place of one that isn't there, but will be."""
+        return {text: ready(text, 1, WORK * elements) for n, _ in self.cut.kinds() for text in self._texts(n) if text}
+
+    def _runs(self, elements: int) -> tuple[int, int, int]:
+        """Return of a tile how many runs it has, their length, and how many blocks each is drawn from."""
+        length = min(self.drawn.length, elements)
+        return elements // length, length, -(-(self.drawn.cut + length) // 4)
+
+    def _texts(self, elements: int) -> tuple[str, str, str]:
+        """Return the loops that draw, make normal numbers, and pick the runs' draws; "" for what isn't needed."""
+        from ..randoms.normal import SERIES
+
+        _, length, width = self._runs(elements)
+        is_normal = self.drawn.source.distribution in NORMALS
+        philox = philox_text(DOUBLE if is_normal else self.dtype, is_normal, width < NARROW)
+        polar = polar_text(self.dtype, SERIES) if is_normal else ""
+        is_even = self.drawn.cut == 0 and length == 4 * width and width >= NARROW
+        return philox, polar, "" if is_even else pick_text(self.dtype, width, length)
+
+    def write(self, plot: Plot, to: Spot, elements: int, tiles: int, functions: dict[str, int]) -> None:
+        """Add the calls for tiles of so many elements."""
+        runs, length, width = self._runs(elements)
+        philox, polar, pick = self._texts(elements)
+        size, count = self.dtype.itemsize, runs * width
+        whole = plot.lend(("whole", self.operand, tiles), 4 * count * size) if pick else to
+        each = 1 if self.drawn.length > self.cut.tile else self.drawn.length
+        steps = (plot.cut.tiles, 1) if each == 1 else (plot.cut.group // each, plot.cut.tile // each)
+        starts = Spot(self.operand, 0, steps[0] * 8, steps[1] * 8)
+        stream = plot.constant(np.array(self.drawn.name, np.uint64))
+        if polar:
+            parts = plot.lend(("parts", self.operand, tiles), 4 * count * 8).going(step=8)
+            plot.add((functions[philox], 0), (starts, stream, parts), (1, runs, width), tiles, kind=3)
+            plot.add(ufunc_loop("log", DOUBLE, DOUBLE), (parts, parts), (1, 1, 2 * count), tiles)
+            plot.add((functions[polar], 0), (parts, parts, whole), (1, count, 0), tiles, kind=3)
+        else:
+            plot.add((functions[philox], 0), (starts, stream, whole), (1, runs, width), tiles, kind=3)
+        if pick:
+            plot.add((functions[pick], width), (starts, whole, to), (1, runs, length), tiles, kind=3)
+        if self.drawn.source.distribution in SCALED:
+            self._scale(plot, to, elements, tiles)
+
+    def _scale(self, plot: Plot, to: Spot, elements: int, tiles: int) -> None:
+        first, second = self.drawn.source.params
+        factor, more = (second - first, first) if self.drawn.source.distribution == "uniform" else (second, first)
+        for name, number in (("multiply", factor), ("add", more)):
+            other = plot.constant(np.full(1, number, self.dtype))
+            plot.add(ufunc_loop(name, *[self.dtype] * 3), (to, other, to), (1, 1, elements), tiles)
