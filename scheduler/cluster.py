@@ -6,7 +6,7 @@ import atexit
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, ClusterError, bad
@@ -19,7 +19,7 @@ from ..workers.shared_objects import count_bytes as count_objects
 from .cli.launch import check_launch, end_ranks, start_ranks
 from .engine import Engine
 from .html import cluster_html
-from .resources import check_memory, check_spill_folder, read_memory, usable_cores
+from .resources import check_memory, check_spill_folder, read_memory, spread_over_cores, usable_cores
 from .session import Session
 
 if TYPE_CHECKING:
@@ -39,14 +39,15 @@ class Cluster:
 
     Parameters
     ----------
-    ranks : int, optional
-        Number of ranks, this process included. None or 1: the embedded engine.
+    ranks : int or "auto", optional
+        Number of ranks, this process included. 1: the embedded engine. "auto": one for each four cores that this
+        process may use, fewer where each would have less than 1 GiB of memory. None: the setting `ranks`, or else 1.
     memory : int or str, optional
         Bytes of each rank's arena, which holds its chunks, such as "2 GiB"; at least 64 KiB. None: the setting
         `memory`, or else an equal part of half of what the machine or its control group has.
     threads : int, optional
-        Compute threads of each rank. None: one, or for the embedded engine the setting `threads`, or else as many as
-        there are cores that this process may use.
+        Compute threads of each rank. None: one, with "auto" a rank's share of the cores, or for the embedded engine the
+        setting `threads`, or else as many as there are cores that this process may use.
     transport : {"auto", "map", "get", "service"}, optional
         How ranks read each other's chunks: in place, by one-sided reads, or by messages. None: the setting `transport`,
         by which they find out.
@@ -75,14 +76,21 @@ class Cluster:
 
     def __init__(
         self,
-        ranks: int | None = None,
+        ranks: int | Literal["auto"] | None = None,
         memory: int | str | None = None,
         threads: int | None = None,
         transport: str | None = None,
     ) -> None:
-        for name, value in (("ranks", ranks), ("threads", threads)):
-            if value is not None:
-                check_integer("Cluster", name, value, 1)
+        ranks = config.ranks if ranks is None else ranks
+        share = 1
+        if threads is not None:
+            check_integer("Cluster", "threads", threads, 1)
+        if isinstance(ranks, str):
+            if ranks != "auto":
+                raise ArgumentError(bad("Cluster", "ranks", ranks, "a positive integer or 'auto'"))
+            ranks, share = spread_over_cores()
+        elif ranks is not None:
+            check_integer("Cluster", "ranks", ranks, 1)
         if transport not in (None, "auto", "map", "get", "service"):
             raise ArgumentError(bad("Cluster", "transport", transport, "'auto', 'map', 'get' or 'service'"))
         arena = read_memory("Cluster", memory, ranks or 1)
@@ -90,7 +98,7 @@ class Cluster:
             link: Transport = EmbeddedTransport(arena)
             each: int = threads or config.threads or usable_cores()
         else:
-            each = threads or 1
+            each = threads or share
             link = start_ranks(ranks, arena, transport or config.transport)
         self._session = _start(link, arena, each)
         self._spawned = link.size > 1
@@ -258,7 +266,7 @@ def _leave(made: Cluster) -> bool:
 
 
 def cluster() -> Cluster:
-    """Return the present cluster: the one made last and not closed, else the embedded engine, started now.
+    """Return the present cluster: the one made last and not closed, else one as the settings say, started now.
 
     Returns
     -------

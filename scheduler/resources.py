@@ -18,9 +18,24 @@ LEAST_MEMORY = 1 << 16
 """Bytes of the smallest arena."""
 
 
+CORES_OF_A_RANK = 4
+LEAST_MEMORY_OF_A_RANK = 1 << 30
+
+
 def usable_cores() -> int:
     """Return the number of cores that this process may run on."""
     return max(1, len(os.sched_getaffinity(0)))
+
+
+def spread_over_cores() -> tuple[int, int]:
+    """Return how many ranks make good use of this host's cores and memory, and how many threads each has.
+
+    One rank for each four cores or part of four, since Python's lock lets a few threads pass and not sixteen; fewer
+    where a rank would have less than 1 GiB.
+    """
+    cores = usable_cores()
+    ranks = max(1, min(-(-cores // CORES_OF_A_RANK), usable_memory() // LEAST_MEMORY_OF_A_RANK))
+    return ranks, -(-cores // ranks)
 
 
 def usable_memory() -> int:

@@ -44,6 +44,9 @@ class Settings:
     ----------
     chunk_bytes : int
         Bytes of a chunk that `chunks="auto"` aims at. Set it by an integer or text such as "16 MiB".
+    ranks : int, "auto" or None
+        Ranks of the cluster that is started where none was made; "auto" for one for each four cores, None for the
+        embedded engine.
     threads : int or None
         Threads of the embedded engine; None for the cores that the process may use.
     memory : int or None
@@ -74,6 +77,7 @@ class Settings:
     """
 
     chunk_bytes: int = 1 << 24
+    ranks: int | str | None = None
     threads: int | None = None
     memory: int | None = None
     heartbeat: float = 30.0
@@ -150,6 +154,7 @@ def _switch(value: Any) -> bool:
 
 _READ: dict[str, Callable[[Any], Any]] = {
     "chunk_bytes": parse_bytes,
+    "ranks": lambda value: value if value == "auto" else _none_or(_positive_int)(value),
     "threads": _none_or(_positive_int),
     "memory": _none_or(parse_bytes),
     "heartbeat": _seconds,

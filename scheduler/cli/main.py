@@ -116,9 +116,8 @@ def _as_driver(options: Options, names: Names) -> int:
     """Run the words in this process, with the ranks that are asked for."""
 
     def start() -> None:
-        ranks = None if options.ranks == 1 else options.ranks
         if options.given:
-            cluster = Cluster(ranks, options.memory, options.threads, options.transport)
+            cluster = Cluster(options.ranks, options.memory, options.threads, options.transport)
             if cluster.size > 1:
                 name_tasks(0)
 

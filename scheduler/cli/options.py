@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, field
 
-from ..resources import read_memory
+from ..resources import read_memory, spread_over_cores
 
 USAGE = """python -m windrow [options] [SCRIPT | -m MODULE | -c CODE | -] [arguments …]
        python -m windrow env | doctor"""
@@ -13,6 +13,7 @@ TEXT = "Run a Python script, or a prompt, whose arrays live on MPI ranks."
 EXAMPLES = """\
 ways to run:
   python -m windrow -n 4 script.py       start 4 ranks and run the script; this process is rank 0
+  python -m windrow -n auto script.py    a rank for each four cores of this machine, with four threads
   python -m windrow -n 4                 a prompt on 4 ranks; Ctrl-C stops a computation, Ctrl-D leaves
   python -m windrow script.py            in this process, with threads, as `python script.py` does
   mpirun --with-ft ulfm --oversubscribe --bind-to none -n 4 python -m windrow script.py
@@ -89,7 +90,11 @@ def parse(arguments: list[str], version: str) -> Options:
         raise SystemExit(0)
     if rest[:1] in (["-m"], ["-c"]) and len(rest) == 1:
         parser.error(f"argument expected for the {rest[0]} option")
-    return Options(found.n, found.threads, found.memory, found.transport, found.spmd, rest)
+    threads = found.threads
+    if found.n == "auto":
+        found.n, share = spread_over_cores()
+        threads = threads or (share if found.n > 1 else None)
+    return Options(found.n, threads, found.memory, found.transport, found.spmd, rest)
 
 
 def _parser(version: str) -> argparse.ArgumentParser:
@@ -101,7 +106,9 @@ def _parser(version: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("-n", type=_positive, metavar="RANKS", help="start ranks, this process included")
+    parser.add_argument(
+        "-n", type=_ranks, metavar="RANKS", help="start ranks, this process included; auto: one for each four cores"
+    )
     parser.add_argument("--threads", type=_positive, metavar="N", help="compute threads of each rank")
     parser.add_argument("--memory", metavar="BYTES", help='of each rank\'s chunks, such as "2 GiB"')
     parser.add_argument(
@@ -112,6 +119,10 @@ def _parser(version: str) -> argparse.ArgumentParser:
     parser.add_argument("--spmd", action="store_true", help="every rank runs the script; see windrow.rank")
     parser.add_argument("--version", action="version", version=f"windrow {version}")
     return parser
+
+
+def _ranks(text: str) -> int | str:
+    return text if text == "auto" else _positive(text)
 
 
 def _positive(text: str) -> int:
