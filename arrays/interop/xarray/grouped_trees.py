@@ -1,179 +1,316 @@
-"""Sums, means and extremes of groups chunk by chunk: what a chunk has of each group is small, and is combined."""
+"""Sums, means, spreads and extremes of groups: what chunks have of each group is combined, where that is small."""
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 import importlib
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....graph.grid import Axis, Grid
-from ....graph.kinds.mapping import MapBlocks
+from ....graph.kinds.mapping import BlockFunction
+from ....graph.kinds.move import Move
+from ....workers.config import config
+from ....workers.kernels.blocks.groups import Grouped
 from ...base import make
-from ...chunking.rechunk import drop_empty_chunks
-from ...user_functions.pickling import payload
+from ...chunking.coalesce import whole
+from ...chunking.rechunk import drop_empty_chunks, regrid
+from ...creation.from_data import from_array
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ...array import Array
 
-COMBINED = {
-    "sum": "sum",
-    "nansum": "sum",
-    "prod": "prod",
-    "nanprod": "prod",
-    "count": "sum",
-    "any": "any",
-    "all": "all",
+KINDS = {
+    **{"sum": ("sum", "value"), "nansum": ("sum", "value"), "prod": ("prod", "value"), "nanprod": ("prod", "value")},
+    **{"mean": ("sum", "mean"), "nanmean": ("sum", "mean"), "count": ("count", "value")},
+    **{"max": ("max", "value"), "nanmax": ("max", "value"), "min": ("min", "value"), "nanmin": ("min", "value")},
+    **{"any": ("any", "value"), "all": ("all", "value")},
+    **{name: ("moments", name.removeprefix("nan")) for name in ("var", "nanvar", "std", "nanstd")},
 }
-COMBINED |= {"max": "max", "min": "min", "nanmax": "max", "nanmin": "min"}
-"""Reductions of groups, and what combines those of chunks."""
-MEANS = {"mean": "sum", "nanmean": "nansum"}
+"""What is found of each chunk for a reduction of flox's, and what the result is of that."""
+COMBINED = {"count": "sum"}
+LARGE = 1 << 26
+"""Bytes up to which chunks are put together, so that less is found of more."""
 
 
-def reduce_by_tree(array: Array, labels: tuple[Any, ...], found: Any, options: dict[str, Any]) -> Array | None:
-    """Reduce groups along the last axis chunk by chunk; None where only whole axes will do, or are no more work.
+def describe(
+    options: Mapping[str, Any], own: np.dtype[Any], dtype: np.dtype[Any], nobody: Any = None
+) -> Grouped | None:
+    """Return what is reduced; None where only whole groups will do.
 
-    `found` is what flox makes of zeros: it has the result's dtype, and its groups.
+    `dtype` is the result's; `nobody` what a group has that hasn't enough elements, where labels aren't known yet.
     """
-    func, (codes, *others) = options["func"], labels
-    groups = np.shape(found)[-1] if np.ndim(found) == 1 else 0
-    fits = isinstance(func, str) and func in (*COMBINED, *MEANS) and array.dtype.kind in "biuf" and not others
-    if func in ("any", "all") and array.dtype.kind == "f":  # flox finds none in a group of NaN alone
+    func, finalize = options["func"], options.get("finalize_kwargs") or {}
+    if not isinstance(func, str) or func not in KINDS or own.kind not in "biuf" or set(finalize) - {"ddof"}:
         return None
-    if not fits or codes.ndim != 1 or codes.dtype.kind not in "iu" or not _are_numbers(options, groups):
+    if func in ("any", "all") and own.kind == "f":  # flox finds none in a group of NaN alone
         return None
-    counted = np.bincount(codes[codes >= 0], minlength=groups)
-    array = drop_empty_chunks(array, (array.ndim - 1,))
-    if len(counted) != groups or not counted.all() or 2 * groups * array.numblocks[-1] > len(codes):
-        return None
-    partial = functools.partial(_partial, array, codes, groups)
-    xp: Any = importlib.import_module(str(__package__).partition(".")[0])
-    total = partial(MEANS.get(func, func), found.dtype)
-    least, fill = options.get("min_count") or 0, options.get("fill_value")
-    some = func in ("nanmean", "nanmax", "nanmin") and array.dtype.kind == "f"
-    valid: Any = partial("count", np.dtype(np.int64)) if some or least else None
-    if func in MEANS:
-        total = total / (xp.maximum(valid, 1) if some else counted)
-    if some:
-        total = xp.where(valid > 0, total, np.nan)
-    if least:
-        total = xp.where(valid >= least, total, np.nan if fill is None else fill)
-    reduced: Array = total.astype(found.dtype)
-    return reduced
+    kind, how = KINDS[func]
+    skips = own.kind == "f" and (func.startswith("nan") or func == "count")
+    least, fill = int(options.get("min_count") or 0), options.get("fill_value")
+    with_missing = nobody is not None and not least and (kind, how) in (("sum", "value"), ("prod", "value"))
+    if nobody is not None:
+        least, fill = max(1, least), nobody
+    else:
+        fill = np.nan if fill is None or not least else fill
+        least = max(1, least) if skips and how == "mean" else least
+    counts = least > 0 or kind == "moments"
+    return Grouped(kind, how, skips, dtype.str, counts, least, fill, int(finalize.get("ddof", 0)), with_missing)
 
 
-def reduce_by_lazy(array: Array, codes: Array, options: dict[str, Any]) -> Array | None:
-    """Reduce groups of lazy numbers chunk by chunk, along all axes of these; None where only whole axes will do.
+def reduce_known(array: Array, codes: Any, groups: int, grouped: Grouped, nobody: Any) -> Array:
+    """Reduce groups whose numbers the last axes have; `nobody` is what a group without elements has."""
+    sizes = np.bincount(codes[codes >= 0].ravel(), minlength=groups)
+    lines = Lines.of(array, codes.ndim)
+    merged = _merged(lines, codes, groups, grouped)
+    if codes.ndim == 1 and not ascends(codes) and merged is None and _are_apart(codes, *lines.axes):
+        order = np.argsort(codes, kind="stable")
+        lines, codes = lines.taken(order), codes[order]
+    if codes.ndim == 1 and ascends(codes):
+        found = _reduce_runs(lines, codes, sizes, grouped)
+    elif merged is not None:
+        found = _reduce_tree(merged, from_array(codes, chunks=merged.chunks), groups, sizes, grouped)
+    else:
+        found = _reduce_at_once(lines, codes, sizes, grouped)
+    found = lines.last(found)
+    if not sizes.all():
+        found = _package().where(sizes > 0, found, nobody).astype(np.dtype(grouped.dtype))
+    return found
 
-    A group without elements has the value that flox gives it.
+
+def reduce_lazy(array: Array, codes: Array, groups: int, grouped: Grouped) -> Array:
+    """Reduce groups whose numbers aren't known yet."""
+    inner = Lines.of(array, codes.ndim)
+    return inner.last(_reduce_tree(inner, codes.rechunk(inner.chunks), groups, None, grouped))
+
+
+@dataclasses.dataclass(frozen=True)
+class Lines:
+    """An array whose labels run along `labels` axes from `first` on; `order` says which of the axes asked for they are.
+
+    xarray has brought these to the end. Going back to where they lie, blocks are read as they are stored.
     """
-    func, axis = options["func"], options["axis"]
-    first = array.ndim - codes.ndim
-    expected: Any = options.get("expected_groups")
-    groups = len(expected[0]) if isinstance(expected, tuple) and len(expected) == 1 and expected[0] is not None else 0
-    along = range(first, array.ndim) if axis is None else {a % array.ndim for a in np.atleast_1d(axis).tolist()}
-    fits = isinstance(func, str) and func in (*COMBINED, *MEANS) and array.dtype.kind in "biuf" and groups > 0
-    if not fits or codes.dtype.kind not in "iu" or not _are_numbers(options, groups):
+
+    array: Array
+    first: int
+    labels: int
+    order: tuple[int, ...]
+
+    @classmethod
+    def of(cls, array: Array, labels: int) -> Lines:
+        """Return an array with its last axes back where they were, if they followed each other there."""
+        array = drop_empty_chunks(array, range(array.ndim - labels, array.ndim))
+        op, last = array.expr.op, list(range(array.ndim - labels, array.ndim))
+        routes = op.routes if isinstance(op, Move) else ()
+        order = routes[0].targets if len(routes) == 1 else ()
+        if len(order) == array.ndim and last[0] in order:
+            first = order.index(last[0])
+            if list(order[first : first + labels]) == last:
+                return cls(array.transpose(order), first, labels, tuple(order))
+        return cls(array, array.ndim - labels, labels, tuple(range(array.ndim)))
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Axes of the labels."""
+        return self.array.expr.grid.axes[self.first : self.first + self.labels]
+
+    @property
+    def chunks(self) -> tuple[tuple[int, ...], ...]:
+        """Chunks of the labels."""
+        return self.array.chunks[self.first : self.first + self.labels]
+
+    @property
+    def around(self) -> tuple[tuple[Axis, ...], tuple[Axis, ...]]:
+        """Axes before and after those of the labels."""
+        axes = self.array.expr.grid.axes
+        return axes[: self.first], axes[self.first + self.labels :]
+
+    @property
+    def line(self) -> int:
+        """Elements of a block beside each other for each label, at most."""
+        return math.prod(a.largest for axes in self.around for a in axes)
+
+    def on(self, axes: Any) -> Lines:
+        """Return the same in other chunks along the labels."""
+        before, after = self.around
+        return dataclasses.replace(self, array=regrid(self.array, Grid([*before, *axes, *after])))
+
+    def taken(self, order: Any) -> Lines:
+        """Return the same with what the labels' axis has in another order."""
+        return dataclasses.replace(self, array=self.array[(*(slice(None),) * self.first, order)])
+
+    def last(self, found: Array) -> Array:
+        """Return a result, whose groups are along one axis in the labels' place, with that last and others in order."""
+        kept = [a for a in self.order if a < len(self.order) - self.labels]
+        kept.insert(self.first, len(self.order))
+        return found.transpose(np.argsort(kept).tolist())
+
+
+def _package() -> Any:
+    return importlib.import_module(str(__package__).partition(".")[0])
+
+
+def ascends(codes: Any) -> bool:
+    some = codes[codes >= 0]
+    return bool((np.diff(some) >= 0).all())
+
+
+def _are_apart(codes: Any, axis: Axis) -> bool:
+    """Tell whether each chunk has elements of one group alone."""
+    changes = np.flatnonzero(np.diff(codes)) + 1
+    return bool(np.isin(changes, np.asarray(axis.start(np.arange(axis.count)))).all())
+
+
+def _merged(lines: Lines, codes: Any, groups: int, grouped: Grouped) -> Lines | None:
+    """Return the array in chunks of which half as much is found at most; None where they would be too large."""
+    own = lines.array.dtype.itemsize
+    times = groups * grouped.record(lines.array.dtype).itemsize / own
+    if times * math.prod(a.count for a in lines.axes) <= codes.size / 2:
+        return lines
+    if codes.ndim > 1:
         return None
-    if set(along) != set(range(first, array.ndim)) or (func in ("any", "all") and array.dtype.kind == "f"):
+    (axis,) = lines.axes
+    number = math.ceil(axis.count * 2 * times / codes.size)
+    if number > axis.count or number * lines.array.expr.grid.largest * own > LARGE:
         return None
-    flox: Any = importlib.import_module("flox")
-    nobody = flox.groupby_reduce(np.zeros(1, array.dtype), np.array([-1]), **options | {"axis": None})[0]
-    xp: Any = importlib.import_module(str(__package__).partition(".")[0])
-    axes = tuple(range(first, array.ndim))
-    codes = codes.rechunk(array.chunks[first:])
-
-    def partial(func: str, dtype: np.dtype[Any]) -> Any:
-        chunks = (*array.chunks[:first], *((1,) * array.numblocks[a] for a in axes), (groups,))
-        dtype = _dtype_of_partial(func, dtype, array.dtype)
-        called = functools.partial(_of_codes, groups=groups, func=func, dtype=dtype)
-        made = xp.map_blocks(called, array, codes, dtype=dtype, chunks=chunks, new_axis=array.ndim, name=func)
-        return getattr(made, COMBINED.get(func, "sum"))(axis=axes)
-
-    total = partial(MEANS.get(func, func), np.dtype(np.int64) if func == "count" else nobody.dtype)
-    skips = func.startswith("nan") and array.dtype.kind == "f"
-    valid = total if func == "count" else partial("count" if skips else "size", np.dtype(np.int64))
-    total = total / xp.maximum(valid, 1) if func in MEANS else total
-    least = max(1, options.get("min_count") or 0)
-    return xp.where(valid >= least, total, nobody[0]).astype(nobody.dtype)  # type: ignore[no-any-return]
+    return lines.on([merge(axis, number)])
 
 
-def _of_codes(block: Any, codes: Any, groups: int, func: str, dtype: np.dtype[Any]) -> Any:
-    """Return what a chunk has of each group, by the groups' numbers of its elements."""
-    outer = block.shape[: block.ndim - codes.ndim]
-    if func == "size":  # as many as are counted of what is never missing
-        block, func = np.zeros(block.shape, bool), "count"
-    flat = block.reshape(*outer, -1)
-    found = _of_chunk(flat, codes.ravel(), groups, func, dtype, (codes.size,), (0, 0))
-    return found.reshape(*outer, *(1,) * codes.ndim, groups)
+def _partial(lines: Lines, codes: Array, groups: list[Axis], grouped: Grouped) -> dict[str, Array]:
+    """Return the fields of what chunks have of each group."""
+    before, after = lines.around
+    record = grouped.record(lines.array.dtype)
+    first, n, new = lines.first, lines.labels, len(groups)
+    axes = (*range(first + n), *range(first + new, first + new + len(after)))
+    op = BlockFunction(
+        "groups:partials", (first, grouped, lines.array.dtype.str), (axes, tuple(range(first, first + n))), where=True
+    )
+    made = make(op, (lines.array, codes), Grid([*before, *groups, *after]), record)
+    own = (tuple(range(made.ndim)),)
+    return {
+        name: make(BlockFunction("records:field", (name,), own), (made,), made.expr.grid, record[name])
+        for name in record.names or ()
+    }
 
 
-def _dtype_of_partial(func: str, dtype: np.dtype[Any], own: np.dtype[Any]) -> np.dtype[Any]:
-    if func in ("sum", "nansum", "prod", "nanprod") and dtype.kind == "f":
-        return np.dtype(np.float64)
-    return own if COMBINED.get(func) in ("max", "min") else dtype
+def _reduce_tree(lines: Lines, codes: Array, groups: int, sizes: Any, grouped: Grouped) -> Array:
+    """Combine what all chunks have of each group."""
+    ones = [Axis.regular(a.count, 1) for a in lines.axes]
+    parts = _partial(lines, codes, [*ones, Axis.whole(groups)], grouped)
+    along = tuple(range(lines.first, lines.first + lines.labels))
+    xp = _package()
+    combined: dict[str, Array] = {}
+    if "count" in parts:
+        combined["count"] = parts["count"].sum(along, dtype=np.int64)
+    if grouped.kind == "moments":
+        mean = (parts["value"] * parts["count"]).sum(along, keepdims=True)
+        mean = mean / xp.maximum(parts["count"].sum(along, dtype=np.int64, keepdims=True), 1)
+        away = parts["value"] - mean
+        combined["spread"] = parts["spread"].sum(along) + (parts["count"] * away * away).sum(along)
+        combined["value"] = mean.squeeze(along)
+    else:
+        how = COMBINED.get(grouped.kind, grouped.kind)
+        name = f"nan{how}" if how in ("min", "max") and grouped.skips else how
+        combined["value"] = getattr(xp, name)(parts["value"], along)
+    return _finish(lines, combined, sizes, grouped)
 
 
-def _are_numbers(options: dict[str, Any], groups: int) -> bool:
-    """Tell whether labels are the groups' numbers, as xarray's are."""
-    expected: Any = options.get("expected_groups")
-    expected = expected[0] if isinstance(expected, tuple) and len(expected) == 1 else expected
-    bins = options.get("isbin")
-    whole = not any(bins) if isinstance(bins, tuple) else not bins
-    return whole and type(expected).__name__ == "RangeIndex" and list(expected) == list(range(groups))
+def _finish(lines: Lines, parts: dict[str, Array], sizes: Any, grouped: Grouped) -> Array:
+    """Return the results, with the groups' axis in the place of the labels'."""
+    sizes = None if sizes is None else sizes.reshape(-1, *(1,) * len(lines.around[1]))
+    found: Array = grouped.finish(parts, sizes, _package())
+    return found
 
 
-def _partial(array: Array, codes: Any, groups: int, func: str, dtype: np.dtype[Any]) -> Array:
-    """Return what chunks have of each group, combined."""
-    *outer, axis = array.expr.grid.axes
-    last = len(outer)
-    dtype = _dtype_of_partial(func, dtype, array.dtype)
-    stops = tuple(int(n) for n in np.cumsum(np.asarray(axis.sizes())))
-    called = functools.partial(_of_chunk, codes=codes, groups=groups, func=func, dtype=dtype, stops=stops)
-    packed = payload("groupby_reduce", called, (), {}, func)
-    grid = Grid([*outer, Axis.regular(axis.count, 1), Axis.whole(groups)])
-    made = make(MapBlocks(packed, (tuple(range(last + 1)),), ("block_id",)), (array,), grid, dtype)
-    combined: Array = getattr(made, COMBINED[func])(axis=last)
-    return combined
+def _reduce_runs(lines: Lines, codes: Any, sizes: Any, grouped: Grouped) -> Array:
+    """Reduce groups that follow each other, of which a chunk has few: those at its ends are combined with others'."""
+    (axis,) = lines.axes
+    itemsize, line = lines.array.dtype.itemsize, lines.line
+    if grouped.kind == "moments" or axis.count == 1:
+        return _reduce_whole(lines, codes, sizes, grouped)
+    if len(sizes) + axis.count > len(codes) / 2:  # what is found of chunks is hardly smaller than they are
+        if int(sizes.max(initial=1)) * line * itemsize <= LARGE:
+            return _reduce_whole(lines, codes, sizes, grouped)
+        lines = lines.on([merge(axis, max(1, LARGE // (axis.largest * line * itemsize)))])
+        (axis,) = lines.axes
+    own = np.asarray(axis.sizes())
+    stops, filled = np.cumsum(own), np.maximum.accumulate(np.maximum(codes, 0))
+    low, high = filled[stops - own], filled[stops - 1]
+    local = from_array(np.where(codes < 0, -1, codes - np.repeat(low, own)), chunks=lines.chunks)
+    parts = _partial(lines, local, [Axis.of_sizes(high - low + 1)], grouped)
+    of_row = np.concatenate([np.arange(i, j + 1) for i, j in zip(low, high, strict=True)])
+    combined = {
+        name: _reduce_whole(
+            dataclasses.replace(lines, array=part), of_row, sizes, _combining(name, grouped, part.dtype)
+        )
+        for name, part in parts.items()
+    }
+    return _finish(lines, combined, sizes, grouped)
 
 
-def _of_chunk(
-    block: Any,
-    codes: Any,
-    groups: int,
-    func: str,
-    dtype: np.dtype[Any],
-    stops: tuple[int, ...],
-    block_id: tuple[int, ...],
-) -> Any:
-    """Return what a chunk has of each group: what changes nothing where it has none of it."""
-    stop = stops[block_id[-2]]
-    mine = codes[stop - block.shape[-1] : stop]
-    order = np.argsort(mine, kind="stable")
-    order = order[np.count_nonzero(mine < 0) :]
-    present, starts = np.unique(mine[order], return_index=True)
-    ufunc, nothing = _ufunc(func, dtype)
-    given = ~np.isnan(block) if func == "count" and block.dtype.kind == "f" else block
-    given = np.ones(block.shape, bool) if func == "count" and block.dtype.kind != "f" else given
-    if func.startswith("nan") and block.dtype.kind == "f":
-        given = np.where(np.isnan(block), nothing, block)
-    found = np.full((*block.shape[:-1], groups), nothing, dtype)
-    if len(present):
-        typed = dtype if COMBINED[func] in ("sum", "prod") else None
-        if len(order) < len(mine) or (np.diff(order) < 0).any():  # else groups follow each other already
-            given = given[..., order]
-        found[..., present] = ufunc.reduceat(given, starts, axis=-1, dtype=typed)
-    return found[..., None, :]
+def _combining(name: str, grouped: Grouped, dtype: np.dtype[Any]) -> Grouped:
+    """Return what combines a field of what chunks have of a group."""
+    kind = "sum" if name == "count" or grouped.kind == "count" else grouped.kind
+    wide = np.dtype(np.int64) if name == "count" else dtype
+    return Grouped(kind, "value", grouped.skips and kind in ("min", "max"), wide.str, False, 0, None)
 
 
-def _ufunc(func: str, dtype: np.dtype[Any]) -> tuple[np.ufunc, Any]:
-    """Return what reduces the elements of a group, and what a chunk has of a group that it has none of."""
-    if func in ("any", "all"):
-        return (np.logical_or, False) if func == "any" else (np.logical_and, True)
-    if COMBINED[func] in ("max", "min"):
-        least, most = (False, True) if dtype.kind == "b" else (-np.inf, np.inf)
-        if dtype.kind in "iu":
-            least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-        return (np.maximum, least) if COMBINED[func] == "max" else (np.minimum, most)
-    return (np.multiply, 1) if func in ("prod", "nanprod") else (np.add, 0)
+def merge(axis: Axis, number: int) -> Axis:
+    """Return an axis with so many chunks in one."""
+    sizes = np.asarray(axis.sizes())
+    return Axis.of_sizes(np.add.reduceat(sizes, np.arange(0, len(sizes), number)))
+
+
+def of_whole_groups(lines: Lines, codes: Any, sizes: Any) -> tuple[Lines, Array, Array, Axis]:
+    """Return an array in chunks of about the size that they have, each of whole groups, which follow each other.
+
+    With it come the groups of its elements, counted from their chunk's first one, the groups' sizes and their axis.
+    """
+    (axis,) = lines.axes
+    groups = Axis.regular(len(sizes), max(1, round(axis.largest * len(sizes) / max(1, len(codes)))))
+    firsts = np.asarray(groups.start(np.arange(groups.count)))
+    borders = np.searchsorted(np.maximum.accumulate(np.maximum(codes, 0)), firsts[1:])
+    cut = np.diff(borders, prepend=0, append=len(codes))
+    local = np.where(codes < 0, -1, codes - np.repeat(firsts, cut))
+    found = lines.on([Axis.of_sizes(cut)])
+    return found, from_array(local, chunks=found.chunks), from_array(sizes, chunks=groups.step), groups
+
+
+def _reduce_whole(lines: Lines, codes: Any, sizes: Any, grouped: Grouped) -> Array:
+    """Reduce groups that follow each other, each in one block."""
+    lines, local, counted, groups = of_whole_groups(lines, codes, sizes)
+    before, after = lines.around
+    axes = (tuple(range(lines.array.ndim)), (lines.first,), (lines.first,))
+    op = BlockFunction("groups:finished", (lines.first, grouped), axes, where=True)
+    grid = Grid([*before, groups, *after])
+    return make(op, (lines.array, local, counted), grid, np.dtype(grouped.dtype))
+
+
+def _reduce_at_once(lines: Lines, codes: Any, sizes: Any, grouped: Grouped) -> Array:
+    """Reduce groups in blocks that have all of them; along other axes the result has the array's chunks."""
+    along = range(lines.first, lines.first + lines.labels)
+    given, own = whole(lines.array, along), lines.array.expr.grid
+    axes = given.expr.grid.axes
+    before, after = axes[: lines.first], axes[lines.first + lines.labels :]
+    places = (
+        *range(lines.first),
+        *(None,) * lines.labels,
+        *range(lines.first + 1, lines.first + 1 + len(after)),
+    )
+    op = BlockFunction(
+        "groups:finished", (lines.first, grouped), (places, (None,) * lines.labels, (lines.first,)), where=True
+    )
+    operands = (given, from_array(codes, chunks=-1), from_array(sizes, chunks=-1))
+    found = make(op, operands, Grid([*before, Axis.whole(len(sizes)), *after]), np.dtype(grouped.dtype))
+    kept = (*own.axes[: lines.first], Axis.whole(len(sizes)), *own.axes[lines.first + lines.labels :])
+    return in_chunks(found, kept, lines.array)
+
+
+def in_chunks(found: Array, axes: Any, array: Array) -> Array:
+    """Return what was found of an array in chunks along these axes, unless they would be larger than the array's."""
+    grid, room = Grid(axes), array.expr.grid.largest * array.dtype.itemsize
+    return regrid(found, grid) if grid.largest * found.dtype.itemsize <= max(room, config.chunk_bytes) else found
