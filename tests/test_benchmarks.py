@@ -201,8 +201,35 @@ def test_the_arena_measures_under_a_limit_and_goes_on_where_it_was(tmp_path):
     assert "| dot |" in shown.stdout
 
 
-def test_who_dies_of_memory_in_the_arena_is_written_so(module, monkeypatch, tmp_path):
+@pytest.mark.parametrize("kind", ["group", "address space"])
+def test_who_dies_of_memory_in_the_arena_is_written_so(module, monkeypatch, tmp_path, kind):
     cells, options = module("arena.cells"), module("arena.options")
-    words = ["--memory", "600MiB", "--only", "ols", "--repeats", "1", "--limit", "60", "--data", str(tmp_path)]
+    if kind == "address space":
+        monkeypatch.setattr(module("arena.groups"), "_make", lambda *_: None)
+    words = ["--memory", "2GiB", "--only", "ols", "--repeats", "1", "--limit", "60", "--data", str(tmp_path)]
     cell = cells.measure("ols", "numpy", options.arguments(words), "")
     assert cell.error.startswith("died at"), cell
+    assert kind == "group" or cell.limiter.startswith("RLIMIT_AS")
+
+
+def test_tables_of_the_arena_tell_who_is_ahead(module):
+    cell, tables, comparison = module("arena.cells").Cell, module("arena.table"), module("arena.comparison")
+
+    def made(workload, system, seconds, gib, error=""):
+        figures = {"times": [seconds, 2 * seconds], "cpu": [seconds], "first_task": 0.5, "peak": int(gib * 2**30)}
+        return cell(workload, system, 2**33, False, "", error=error, **(figures if not error else {}))
+
+    rows = [
+        made("dot", "windrow", 2.0, 1), made("dot", "dask", 6.0, 2), made("ols", "windrow", 3.0, 4),
+        made("ols", "dask", 2.0, 1), made("sort", "windrow", 1.0, 1), made("sort", "dask", 0, 0, "died at 8 GiB"),
+    ]  # fmt: skip
+    text = tables.table(rows, ["windrow", "dask"], ["dot", "ols", "sort"])
+    assert "| dot | 2 (3) · 1 | 6 (9) · 2 | windrow 0.5, dask 0.5 | 3 |" in text
+    assert "| sort | 1 (1.5) · 1 | died at 8 GiB | windrow 0.5 |  |" in text
+    assert "1.4 times as fast as dask in the geometric mean of 2 rows." in text
+    assert "Not ahead in:\n\n- ols: 3 s, dask 2 s\n- ols: 4 GiB, dask 1 GiB\n" in text
+    rows = [made("zarr/a", "windrow", 1.0, 1), made("zarr/a", "dask", 2.0, 1), made("memory/a", "windrow", 3.0, 2)]
+    text = comparison.comparison([*rows, made("memory/a", "dask", 1.0, 1)], ["windrow", "dask"])
+    assert "processor time 0.50 times that of dask in the geometric mean of 1 operations, 0 above 1" in text
+    assert "processor time 3.00 times that of dask in the geometric mean of 1 operations, 1 above 1" in text
+    assert "- memory/a: 2 GiB, dask 1 GiB" in text

@@ -18,7 +18,7 @@ from arena.cells import keep, measure, read, ready  # noqa: E402
 from arena.comparison import comparison  # noqa: E402
 from arena.options import arguments, revision  # noqa: E402
 from arena.registry import load  # noqa: E402
-from arena.table import line_of, table, text  # noqa: E402
+from arena.table import UNEXPLAINED, line_of, table, text  # noqa: E402
 
 
 def main() -> int:
@@ -41,7 +41,10 @@ def main() -> int:
             cell = measure(name, system, options, now)
             keep(options.results, cell)
             cells[cell.key] = cell
-            print(f"{name:<24} {system:<12} {text(cell)}  {line_of(cell.detail)}", flush=True)
+            print(
+                f"{name:<24} {system:<12} {text(cell)}  {line_of(cell.detail) if cell.error in UNEXPLAINED else ''}",
+                flush=True,
+            )
     print(machine(), now)
     shown = [
         c for c in cells.values() if (c.memory, c.small) == (options.memory, options.small) and c.workload in names

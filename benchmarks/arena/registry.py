@@ -29,8 +29,6 @@ class Workload:
         The data sets that it reads.
     held
         Those of them that NumPy's arrays hold when it begins.
-    tight
-        Whether it is run under 2 GiB, too.
     without
         Systems that can't, by the reason.
     check
@@ -41,7 +39,6 @@ class Workload:
     run: Callable[[System], Any]
     stores: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
-    tight: bool = False
     without: dict[str, str] = field(default_factory=dict)
     check: Callable[[System, Any], None] = _unchecked
 
@@ -59,13 +56,12 @@ def workload(
     *,
     stores: tuple[str, ...] = (),
     held: tuple[str, ...] = (),
-    tight: bool = False,
     without: dict[str, str] | None = None,
 ) -> Callable[[Callable[[System], Any]], Workload]:
     """Enter a function as the workload of this name."""
 
     def enter(run: Callable[[System], Any]) -> Workload:
-        WORKLOADS[name] = Workload(name, run, stores, held, tight, without or {})
+        WORKLOADS[name] = Workload(name, run, stores, held, without or {})
         return WORKLOADS[name]
 
     return enter

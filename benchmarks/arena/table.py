@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .cells import Cell
 
 MINE = ("windrow", "windrow2")
+UNEXPLAINED = ("fails", "wrong", "refused", "no end")
+"""Errors of cells whose reason is told below the table."""
 FIGURE_DIFFERS = 0.1 * 2**30
 """Bytes of files' pages from which on a cell tells what is held without them."""
 
@@ -51,7 +53,7 @@ def table(cells: Sequence[Cell], systems: Sequence[str], workloads: Sequence[str
     """Return the rows, the means, and where Windrow isn't ahead."""
     by = {(cell.workload, cell.system): cell for cell in cells}
     shown = [system for system in systems if any(name == system for _, name in by)]
-    head = ["workload", *shown, "first task", "ahead"]
+    head = ["workload", *shown, "first task, s", "ahead"]
     lines = ["| " + " | ".join(head) + " |", "| --- " * len(head) + "|"]
     behind = []
     for name in workloads:
@@ -65,9 +67,11 @@ def table(cells: Sequence[Cell], systems: Sequence[str], workloads: Sequence[str
             ratio = min(peer.times) / min(mine.times) if min(mine.times) else 0.0
             ahead = f"{ratio:.2g}"
             behind += [f"- {name}: {reason}" for reason in _reasons(mine, peer, row)]
-        firsts = [f"{short(c.first_task)}" for c in row if c is not None and c.first_task is not None and not c.error]
-        lines.append("| " + " | ".join([name, *map(text, row), " / ".join(firsts), ahead]) + " |")
-    return "\n".join([*lines, "", *_means(by, workloads), "", "Not ahead in:", "", *behind, "", *_failures(cells)])
+        firsts = [f"{c.system} {short(c.first_task)}" for c in row if c and c.first_task is not None and not c.error]
+        lines.append("| " + " | ".join([name, *map(text, row), ", ".join(firsts), ahead]) + " |")
+    return "\n".join(
+        [*lines, "", "  \n".join(_means(by, workloads)), "", "Not ahead in:", "", *behind, "", *_failures(cells)]
+    )
 
 
 def _reasons(mine: Cell, peer: Cell, row: Sequence[Cell | None]) -> list[str]:
@@ -91,18 +95,14 @@ def _means(by: dict[tuple[str, str], Cell], workloads: Sequence[str]) -> list[st
                 ratios.append(min(other.times) / max(min(mine.times), 1e-9))
         if ratios:
             mean = exp(sum(map(log, ratios)) / len(ratios))
-            lines.append(f"{mean:.2g} times as fast as {peer} in the geometric mean of {len(ratios)} rows; ")
+            lines.append(f"{mean:.2g} times as fast as {peer} in the geometric mean of {len(ratios)} rows.")
     return lines
 
 
 def _failures(cells: Sequence[Cell]) -> list[str]:
     """Return what the cells without figures said, one line each."""
     wrong = [cell for cell in cells if cell.error]
-    return [
-        f"- {c.workload}, {c.system}: {c.error}: {line_of(c.detail)}"
-        for c in wrong
-        if c.error in ("fails", "wrong", "refused", "no end")
-    ]
+    return [f"- {c.workload}, {c.system}: {c.error}: {line_of(c.detail)}" for c in wrong if c.error in UNEXPLAINED]
 
 
 def line_of(detail: str) -> str:

@@ -17,7 +17,7 @@ YEARS = (2020, 2021, 2022)
 DAYS = 366
 
 
-@workload("tem", tight=True)
+@workload("tem")
 def tem(at: System) -> Any:
     """ncar-challenge: zonal means and eddies of four variables, as daily means."""
     import pandas as pd
@@ -87,7 +87,7 @@ def climatology(block: Any) -> Any:
 WRITTEN = {"hour": 1, "dayofyear": 1, "lat": -1, "lon": -1}
 
 
-@workload("climatology-blocks", stores=("hourly",), tight=True)
+@workload("climatology-blocks", stores=("hourly",))
 def climatology_by_blocks(at: System) -> Any:
     """climatology.py: pencils, a function of each, days."""
     import xarray as xr
@@ -102,7 +102,7 @@ def climatology_by_blocks(at: System) -> Any:
     return at.to_zarr(done.rename("a").chunk(WRITTEN), "climatology.zarr")
 
 
-@workload("climatology", stores=("hourly",), tight=True)
+@workload("climatology", stores=("hourly",))
 def climatology_highlevel(at: System) -> Any:
     """climatology.py: an index of year, day and hour, and windows of all."""
     import pandas as pd

@@ -40,13 +40,13 @@ def _county_checked(at: System, found: Any) -> None:
         np.testing.assert_allclose(got, sums / np.bincount(zones.ravel())[known], rtol=1e-10)
 
 
-@workload("county-means", tight=True)
+@workload("county-means")
 def county(at: System) -> Any:
     """zonal_average.py by flox: labels in memory."""
     return _county(at, False)
 
 
-@workload("county-means-lazy", tight=True, without={"numpy": "it has no lazy labels"})
+@workload("county-means-lazy", without={"numpy": "it has no lazy labels"})
 def county_lazy(at: System) -> Any:
     """zonal_average.py by flox: lazy labels."""
     return _county(at, True)
@@ -76,14 +76,14 @@ def _hourly_checked(at: System, found: Any) -> None:
         np.testing.assert_allclose(mean, np.bincount(inverse, series) / counts, rtol=1e-10)
 
 
-@workload("era5-day-of-year", tight=True)
+@workload("era5-day-of-year")
 def day_of_year(at: System) -> Any:
     """flox ERA5DayOfYear: mean by day of year."""
     values = _hourly(at)
     return values, lambda when: when.dayofyear, at.compute(values.groupby("time.dayofyear").mean(**at.grouping))
 
 
-@workload("era5-month-hour", tight=True)
+@workload("era5-month-hour")
 def month_hour(at: System) -> Any:
     """flox ERA5MonthHour: mean by month and hour together."""
     values = _hourly(at)
@@ -99,7 +99,7 @@ day_of_year.checked(_hourly_checked)
 month_hour.checked(_hourly_checked)
 
 
-@workload("cross-means", tight=True)
+@workload("cross-means")
 def cross_means(at: System) -> Any:
     """xr#6709, dask#10384: three means of the same two sources."""
     shape, step = at.size(((200, 1, 987, 1920), 10), ((40, 1, 9, 16), 10))
@@ -134,13 +134,13 @@ def _anomaly_checked(at: System, found: Any) -> None:
     np.testing.assert_allclose(found.values, 0, atol=1e-13)
 
 
-@workload("anomaly-mean", tight=True)
+@workload("anomaly-mean")
 def anomaly(at: System) -> Any:
     """dist#2602 with flox: means of anomalies are zeros."""
     return _anomaly(at, "day", True)
 
 
-@workload("anomaly-mean-no-flox", tight=True)
+@workload("anomaly-mean-no-flox")
 def anomaly_plain(at: System) -> Any:
     """dist#2602, one group after another."""
     return _anomaly(at, "day", False)
@@ -150,7 +150,7 @@ anomaly.checked(_anomaly_checked)
 anomaly_plain.checked(_anomaly_checked)
 
 
-@workload("seasonal-anomaly", tight=True)
+@workload("seasonal-anomaly")
 def seasonal(at: System) -> Any:
     """xr#5165: days less their seasons' means, to a null store."""
     import pandas as pd

@@ -77,3 +77,49 @@ def _(at: System, found: Any) -> None:
     for begin in range(0, a.shape[0], step):
         part, more, most = (at.part(x, slice(begin, begin + step)) for x in (a, b, c))
         np.testing.assert_array_equal(part, more + 3.0 * most)
+
+
+FEED, KILL, STEPS = 0.03, 0.062, 34
+
+
+def reaction(np: Any, u: Any, v: Any) -> tuple[Any, Any]:
+    """Return Gray and Scott's two substances a step later, on a torus."""
+
+    def spread(x: Any) -> Any:
+        return np.roll(x, 1, 0) + np.roll(x, -1, 0) + np.roll(x, 1, 1) + np.roll(x, -1, 1) - 4 * x
+
+    product = u * v * v
+    du = 0.16 * spread(u) - product + FEED * (1 - u)
+    dv = 0.08 * spread(v) + product - (FEED + KILL) * v
+    return (u + du).astype("float32"), (v + dv).astype("float32")
+
+
+@workload("gray-scott", without={"cubed": "it keeps nothing in memory", "distributed": "dask's threads stand for it"})
+def gray_scott(at: System) -> Any:
+    """Images of a reaction on 1080 x 1920 in float32, 34 steps between them, into HDF5."""
+    import h5py
+
+    rows, columns, images = at.size((1080, 1920, 10), (30, 40, 2))
+    u, v = (at.rng(i).random((rows, columns), dtype="float32", chunks=(rows // 2, columns)) for i in (1, 2))
+    u, v = first = at.persist(u, v)
+    with h5py.File(at.path("images.h5"), "w") as file:
+        stored = file.create_dataset("v", (images, rows, columns), "float32")
+        for image in range(images):
+            for _ in range(STEPS):
+                u, v = reaction(at.xp, u, v)
+            u, v = at.persist(u, v)
+            stored[image] = at.compute(v)
+    return first, at.path("images.h5")
+
+
+@gray_scott.checked
+def _(at: System, found: Any) -> None:
+    import h5py
+
+    (u, v), path = found
+    u, v = (at.part(x, slice(None)) for x in (u, v))
+    with h5py.File(path) as file:
+        for _ in range(STEPS):
+            u, v = reaction(np, u, v)
+        np.testing.assert_allclose(file["v"][0], v, atol=1e-4)
+        assert np.isfinite(file["v"][-1]).all()

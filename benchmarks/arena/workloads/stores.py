@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ABOVE = 280.0
 
 
-@workload("zarr-selection", stores=("field",), tight=True)
+@workload("zarr-selection", stores=("field",))
 def selection(at: System) -> Any:
     """The mean of what lies above a value, of an array on disk in cubes."""
     a = at.load(at.stored("field") + "/a")
@@ -33,7 +33,7 @@ def _(at: System, found: Any) -> None:
     np.testing.assert_allclose(float(found), total / count, rtol=1e-10)
 
 
-@workload("space-to-time", stores=("maps",), tight=True, without={"numpy": "it has no chunks"})
+@workload("space-to-time", stores=("maps",), without={"numpy": "it has no chunks"})
 def space_to_time(at: System) -> Any:
     """rechunker's: maps to series, zarr to zarr, some 250,000 pieces."""
     chunks = at.size((-1, 20, 40), (-1, 6, 6))
@@ -51,7 +51,7 @@ def _(at: System, found: Any) -> None:
         np.testing.assert_array_equal(after[step], before[step])
 
 
-@workload("months-to-zarr", stores=("hourly",), tight=True)
+@workload("months-to-zarr", stores=("hourly",))
 def months(at: System) -> Any:
     """Means by month of a store with a chunk for each step, written."""
     return at.to_zarr(at.open("hourly").groupby("time.month").mean(**at.grouping), "months.zarr")
@@ -72,7 +72,7 @@ def function(block: Any) -> Any:
     return block + 1
 
 
-@workload("swap-axes-function", tight=True, without={"numpy": "it has no chunks"})
+@workload("swap-axes-function", without={"numpy": "it has no chunks"})
 def swap_after_function(at: System) -> Any:
     """Columns through a function of the user's, to rows, summed along both."""
     n, step = at.size((12_000, 90), (360, 30))

@@ -22,14 +22,14 @@ def _zeros_checked(at: System, found: Any) -> None:
     assert not np.asarray(found).any()
 
 
-@workload("sum-thin", tight=True)
+@workload("sum-thin")
 def sum_thin(at: System) -> Any:
     """basic_sum: 40 GiB of zeros in columns."""
     rows = at.size(13_107_200, 131_072)
     return at.compute(at.xp.sum(at.xp.zeros((rows, COLUMNS), chunks=(rows, 1)), axis=1))
 
 
-@workload("sum-rows", tight=True)
+@workload("sum-rows")
 def sum_rows(at: System) -> Any:
     """basic_sum: in rows."""
     rows = at.size(13_107_200, 131_072)
@@ -42,7 +42,7 @@ def slow(block: Any) -> Any:
     return block.copy()
 
 
-@workload("sum-rows-slow", tight=True, without={"numpy": "it has no chunks to pause at"})
+@workload("sum-rows-slow", without={"numpy": "it has no chunks to pause at"})
 def sum_slow(at: System) -> Any:
     """basic_sum: with a function of 50 ms on each chunk."""
     rows = at.size(13_107_200, 131_072)
