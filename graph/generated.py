@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .kinds.move import Move
 from .kinds.source import Eye, Full, Inside, Ramp, Source
-from .kinds.view import View, leads_back
+from .kinds.view import View, leads_back, shift_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 _CHEAP = (Full, Ramp, Eye, Inside)
 FEW = 16
 """What is costly to generate is generated for its views alone where these ask for one element of so many, or fewer."""
+RUN = 16
+"""And where they ask for each at most once, in runs of so many or more."""
 
 
 def is_cheap(source: Source) -> bool:
@@ -39,8 +42,19 @@ def find_generated(
             if not is_cheap(below):
                 (operand,) = node.operands
                 asked = sum(u.grid.size if leads_back(u) else operand.grid.size for u, _ in users[operand.token])
-                if operand.token in roots or asked * FEW > operand.grid.size:
+                few = asked * FEW <= operand.grid.size
+                once = asked <= operand.grid.size and all(_in_runs(u) for u, _ in users[operand.token])
+                if operand.token in roots or not (few or once):
                     continue
             whole = isinstance(below, Full)
             found[node.token] = below if whole else View(below, node.operands[0].shape, node.op)  # type: ignore[arg-type]
     return found
+
+
+def _in_runs(node: Expr) -> bool:
+    """Tell whether a node's blocks are made of runs of its operand's last axis."""
+    shifts = shift_of(node.op) if isinstance(node.op, Move) and leads_back(node) else None
+    if not shifts or shifts[-1][0] != node.grid.ndim - 1:
+        return False
+    last = node.grid.axes[-1]
+    return last.count == 1 or last.largest >= RUN

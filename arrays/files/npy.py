@@ -26,7 +26,7 @@ from ..ops.elementwise import astype
 from .aside import aside, path_of, write_once
 from .finding import find_one, location, read_options, refuse_special
 from .uploading import upload_file
-from .writing import write_here
+from .writing import write_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,7 +188,7 @@ def _send(target: str, options: Options, overwrite: bool, array: Array) -> None:
     grid = grid_for("to_npy", whole_rows, array.shape, array.dtype)
     with upload_file("to_npy", target, options, overwrite) as write:
         write(head.getvalue())
-        write_here([(regrid(array, grid), _Rows(array.dtype, write), [range(n) for n in array.shape])])
+        write_in_order([(regrid(array, grid), _Rows(array.dtype, write), [range(n) for n in array.shape])])
 
 
 class _Rows:

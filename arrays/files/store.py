@@ -38,8 +38,9 @@ def store(
     """Compute arrays and write them into other arrays: zarr's, h5py's, NumPy's.
 
     What any rank can open, zarr's arrays in folders and at URLs, the ranks write, each object of the store (a chunk, or
-    a whole shard) by one task, whatever the chunks. Into others the driver writes, one chunk after another; what
-    doesn't fit its memory stays on the ranks until then.
+    a whole shard) by one task, whatever the chunks. Others are written by this process, chunk by chunk: the embedded
+    engine's threads write what they compute as soon as it is there, in any order; from ranks the driver gathers chunks
+    in order, and what doesn't fit its memory stays there until then.
 
     Parameters
     ----------
@@ -49,7 +50,8 @@ def store(
         For each source an object with a shape that takes `target[slices] = values`. A variable of netCDF4's grows along
         its unlimited dimensions.
     lock : lock or bool
-        A lock that is held while something is written. A bool or None: none is needed, since nothing else writes.
+        What is held while something is written. True or None: a lock for each target, so that no two chunks are written
+        into it at once; False: none.
     regions : tuple of slice, or sequence of such, optional
         Where in the targets; None: all of them. Of an unlimited dimension `slice(6, None)` takes what comes.
     compute : bool

@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import pickle
+import threading
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,10 @@ import numpy as np
 
 from ...graph.errors import FileError
 from ...graph.grid import Axis, Grid
-from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.mapping import BlockFunction, MapBlocks, Payload
+from ...scheduler.cluster import session
 from ...workers.config import config
+from ...workers.stores.handed import Writer, slices_of, write
 from ...workers.stores.libraries import is_of
 from ...workers.stores.zarr import (
     arrives,
@@ -26,7 +29,7 @@ from ...workers.stores.zarr import (
     pickled_array,
     place_of,
 )
-from ..base import make
+from ..base import ArrayBase, make
 from ..chunking.rechunk import regrid
 from ..chunking.stored import grid_of_objects, stored_chunks
 from ..creation.from_data import from_array
@@ -175,18 +178,47 @@ Job = tuple["Array", Any, "Sequence[range]"]
 
 
 def write_here(jobs: Sequence[Job], lock: Any = None) -> None:
-    """Write chunk by chunk from this process; what doesn't fit its memory stays on the ranks until then.
+    """Write into objects of this process, chunk by chunk as they are computed, in whatever order.
 
     Sources are computed together, so that what they share is computed once, and before targets that they read change.
     """
     sources = [source for source, _, _ in jobs]
+    kept: list[Array] = []
+    if any(reads(source, target) for source in sources for _, target, _ in jobs):
+        sources = kept = list(persist(*sources))
+        wait(*kept)
+    known = [(source, target, spans) for source, (_, target, spans) in zip(sources, jobs, strict=True)]
+    try:
+        if session().embedded and not any(isinstance(target, ArrayBase) for _, target, _ in known):
+            _write_where_computed(known, lock)
+        else:
+            write_in_order(known, lock)
+    finally:
+        for held in kept:
+            release(held)
+
+
+def _write_where_computed(jobs: Sequence[Job], lock: Any) -> None:
+    """Have each thread write the blocks that it computes; they are held no longer."""
+    locks: dict[int, Any] = {}
+    made: list[Array] = []
+    with contextlib.ExitStack() as stack:
+        for source, target, spans in jobs:
+            grid = _grid_here(source, target, spans)
+            own = lock if lock not in (True, None) else locks.setdefault(id(target), threading.Lock())
+            writer = stack.enter_context(Writer(target, grid, spans, None if lock is False else own))
+            pickled = pickle.dumps((write, (writer.number,), {}))
+            op = MapBlocks(Payload("store", pickled, str(writer.number)), (tuple(range(grid.ndim)),), ("block_id",))
+            counted = Grid([Axis.regular(n, 1) for n in grid.counts])
+            made.append(make(op, (regrid(source, grid),), counted, np.int64))
+        evaluate([each.expr for each in made])
+
+
+def write_in_order(jobs: Sequence[Job], lock: Any = None) -> None:
+    """Write chunk by chunk from the calling thread, in order; what its memory has no room for stays on the ranks."""
+    sources = [source for source, _, _ in jobs]
     large = sum(s.nbytes for s in sources) > 4 * config.chunk_bytes
-    if large:
-        kept = list(persist(*sources))
-        if any(reads(source, target) for source in sources for _, target, _ in jobs):
-            wait(*kept)
-    else:
-        kept = [from_array(np.asarray(value)) for value in compute(sources)]
+    kept = list(persist(*sources)) if large else [from_array(np.asarray(value)) for value in compute(sources)]
     try:
         for (source, target, spans), held in zip(jobs, kept, strict=True):
             for where, values in _chunks(_grid_here(source, target, spans), held):
@@ -215,7 +247,7 @@ def _chunks(grid: Grid, held: Array) -> Iterator[tuple[Region, Any]]:
 
 def slices(spans: Any) -> Region:
     """Return slices that take the positions of ranges."""
-    return tuple(slice(r.start, None if r.stop < 0 else r.stop, r.step) for r in spans)
+    return tuple(map(slices_of, spans))
 
 
 @contextlib.contextmanager

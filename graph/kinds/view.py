@@ -73,6 +73,24 @@ def _map_positions(axis_map: AxisMap, positions: Index, length: int) -> Index:
     return found
 
 
+def shift_of(op: Move) -> list[tuple[int | None, int]] | None:
+    """Return, for each of the operand's axes, the result's axis and how far its positions lie behind.
+
+    None where the operand's axes come in another order, or by steps, or anything else than a slice is taken.
+    """
+    if len(op.routes) != 1 or op.fill is not None or op.routes[0].order is not None:
+        return None
+    found: list[tuple[int | None, int]] = []
+    for target, axis_map in op.routes[0].axes:
+        if target is not None and isinstance(axis_map, Slice) and axis_map.step == 1:
+            found.append((target, axis_map.start))
+        elif target is None and isinstance(axis_map, Fixed):
+            found.append((None, axis_map.index))
+        else:
+            return None
+    return found
+
+
 def leads_back(node: Expr) -> bool:
     """Tell whether each element of a node is one of its only operand's, whose position follows from its own.
 

@@ -77,6 +77,24 @@ def test_random_numbers_that_are_asked_for_whole_are_drawn_once():
     assert drawn(*(x[:, i] for i in range(400))) == [(400, 400)]
 
 
+def test_random_numbers_that_are_asked_for_once_are_drawn_where_they_are_used():
+    """Shifted, or in other chunks: nothing is held, as long as runs aren't short."""
+    x, y = (wr.random.default_rng(n).random((90, 400), chunks=(40, 100)) for n in (1, 2))
+    a, b = x.compute(), y.compute()
+    for found, expected, stages in (
+        (x[1:, 1:] - y[:-1, :-1], a[1:, 1:] - b[:-1, :-1], 1),
+        (x.rechunk((7, -1)) + 1, a + 1, 1),
+        (x[5, 3:] * 2, a[5, 3:] * 2, 1),
+        (x[None, 1:] + y[1:, None], a[None, 1:] + b[1:, None], 1),
+        (x[:30] + x[30:60], a[:30] + a[30:60], 1),
+        (x[:, 1:].rechunk((-1, 2)) + 1, a[:, 1:] + 1, 2),
+        (x.T + 1, a.T + 1, 2),
+        (x[1:] - x[:-1], a[1:] - a[:-1], 2),
+    ):
+        assert len(lower([found.expr], lambda token: False)) == stages
+        np.testing.assert_array_equal(found.compute(), expected)
+
+
 def test_a_persisted_source_is_read():
     x = wr.arange(1000, chunks=100).persist()
     np.testing.assert_array_equal(x[5:700:3].compute(), np.arange(5, 700, 3))

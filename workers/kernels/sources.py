@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.kinds.move import Move
 from ...graph.kinds.source import Eye, Full, Inside, Ramp, Random, Source
-from ...graph.kinds.view import View
+from ...graph.kinds.view import View, shift_of
 
 Array = np.ndarray[Any, Any]
 
@@ -25,6 +26,7 @@ def generate(source: Source, shape: tuple[int, ...], origin: Array, out: Array) 
     out : array
         C-contiguous; all blocks have one shape.
     """
+    source, shape, origin, out = _unshifted(source, shape, origin, out)
     seen = source
     while isinstance(seen, View):
         seen = seen.source
@@ -36,6 +38,19 @@ def generate(source: Source, shape: tuple[int, ...], origin: Array, out: Array) 
         fill_random(source, shape, origin, out)
     else:
         _fill(source, shape, [_positions(origin, out.shape, axis) for axis in range(len(shape))], out)
+
+
+def _unshifted(
+    source: Source, shape: tuple[int, ...], origin: Array, out: Array
+) -> tuple[Source, tuple[int, ...], Array, Array]:
+    """Return what a view that only shifts is of, and which of its elements are asked for."""
+    while isinstance(source, View) and isinstance(source.op, Move) and (shifts := shift_of(source.op)) is not None:
+        still = np.zeros(len(origin), np.int64)
+        columns = [(still if a is None else origin[:, a]) + by for a, by in shifts]
+        extents = [1 if a is None else out.shape[a + 1] for a, _ in shifts]
+        origin = np.stack(columns, axis=1) if columns else origin[:, :0]
+        source, shape, out = source.source, source.shape, out.reshape(len(out), *extents)
+    return source, shape, origin, out
 
 
 def _fill(source: Source, shape: tuple[int, ...], positions: list[Array], out: Array) -> None:
