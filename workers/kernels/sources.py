@@ -44,12 +44,16 @@ def _unshifted(
     source: Source, shape: tuple[int, ...], origin: Array, out: Array
 ) -> tuple[Source, tuple[int, ...], Array, Array]:
     """Return what a view that only shifts is of, and which of its elements are asked for."""
-    while isinstance(source, View) and isinstance(source.op, Move) and (shifts := shift_of(source.op)) is not None:
+    while isinstance(source, View):
+        view = source
+        shifts = shift_of(view.op) if isinstance(view.op, Move) else None
+        if shifts is None:
+            break
         still = np.zeros(len(origin), np.int64)
         columns = [(still if a is None else origin[:, a]) + by for a, by in shifts]
         extents = [1 if a is None else out.shape[a + 1] for a, _ in shifts]
         origin = np.stack(columns, axis=1) if columns else origin[:, :0]
-        source, shape, out = source.source, source.shape, out.reshape(len(out), *extents)
+        source, shape, out = view.source, view.shape, out.reshape(len(out), *extents)
     return source, shape, origin, out
 
 
