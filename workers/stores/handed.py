@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from ...graph.grid import Grid
 
 Array = np.ndarray[Any, Any]
@@ -33,7 +31,7 @@ class Writer:
     lock : lock or None
     """
 
-    def __init__(self, target: Any, grid: Grid, spans: Any, lock: AbstractContextManager[Any] | None) -> None:
+    def __init__(self, target: Any, grid: Grid, spans: Any, lock: Any) -> None:
         self._target, self._grid, self._spans = target, grid, spans
         self._lock = nullcontext() if lock is None else lock
         self._copies = isinstance(target, np.ndarray) or type(target).__module__.partition(".")[0] in COPYING
