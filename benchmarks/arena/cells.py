@@ -37,6 +37,8 @@ class Cell:
 
     Attributes
     ----------
+    limit
+        Seconds that a run might take.
     times
         Seconds of each run, the first first; none: it failed.
     cpu
@@ -58,6 +60,7 @@ class Cell:
     memory: int
     small: bool
     revision: str
+    limit: float = 0.0
     times: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
     first_task: float | None = None
@@ -75,8 +78,10 @@ class Cell:
         """What a later cell replaces an earlier one by."""
         return self.workload, self.system, self.memory, self.small
 
-    def stands(self, revision: str) -> bool:
+    def stands(self, revision: str, limit: float) -> bool:
         """Whether it needn't be measured again: by this revision, or by a peer of this version."""
+        if self.error.startswith("over") and self.limit < limit:
+            return False
         if self.system.startswith("windrow"):
             return self.revision == revision and not revision.endswith("-dirty")
         return self.versions == versions(self.system)
@@ -158,6 +163,7 @@ def measure(workload: str, system: str, options: Any, revision: str) -> Cell:
             options.memory,
             options.small,
             revision,
+            limit=options.limit,
             limiter=group.name,
             versions=versions(system),
             **more,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("xarray", "pandas", "zarr", "flox.xarray")
 """What workloads use: no time and no memory of one system is its import."""
-ENOUGH = 20.0
+ENOUGH = 12.0
 """Seconds of runs after which no further one begins."""
 
 

@@ -39,8 +39,8 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
         "--systems", type=words, default=[], help=f"default: {','.join(SYSTEMS)}; with --climate windrow,dask"
     )
     parser.add_argument("--memory", type=size, default=size("8GiB"), help="the limit for each; default: 8GiB")
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds of a run; default: %(default)s")
-    parser.add_argument("--repeats", type=int, default=3, help="runs, while they take 20 seconds; default: %(default)s")
+    parser.add_argument("--limit", type=float, default=90.0, help="seconds of a run; default: %(default)s")
+    parser.add_argument("--repeats", type=int, default=3, help="runs, until they took 12 seconds; default: %(default)s")
     parser.add_argument("--scale", choices=("full", "small"), default="full")
     parser.add_argument("--data", type=Path, help="where data sets are kept; default: build/arena/data")
     parser.add_argument("--results", type=Path, default=ROOT / "build/arena/results.jsonl", help="default: %(default)s")
