@@ -231,7 +231,7 @@ def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     array([1, 0])
     """
     refuse("argmin", unknown, ["axis", "out", "keepdims"])
-    return deliver("argmin", _position("argmin", a, axis, keepdims), out)  # type: ignore[no-any-return]
+    return deliver("argmin", position_of("argmin", a, axis, keepdims), out)  # type: ignore[no-any-return]
 
 
 def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
@@ -275,10 +275,11 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     np.int64(9)
     """
     refuse("argmax", unknown, ["axis", "out", "keepdims"])
-    return deliver("argmax", _position("argmax", a, axis, keepdims), out)  # type: ignore[no-any-return]
+    return deliver("argmax", position_of("argmax", a, axis, keepdims), out)  # type: ignore[no-any-return]
 
 
-def _position(name: str, a: Any, axis: int | None, keepdims: bool) -> Array:
+def position_of(name: str, a: Any, axis: int | None, keepdims: bool) -> Array:
+    """Return positions of extremes, by the head of that name."""
     array = as_array(name, "a", a)
     if axis is not None and (array.ndim or axis not in (0, -1)):
         axis = check_axis(name, axis, array.ndim)

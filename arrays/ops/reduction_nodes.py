@@ -35,7 +35,7 @@ FOLDS = (
 """Further ufuncs of two operands that may be applied in any order; each has a head of its name."""
 
 
-UNBEGUN = ("argmax", "argmin", "fmax", "fmin", "lcm", "max", "min")
+UNBEGUN = ("argmax", "argmin", "fmax", "fmin", "lcm", "max", "min", "nanargmax", "nanargmin")
 """Reductions that have no value for no elements."""
 
 
@@ -116,7 +116,7 @@ def target_dtype(name: str, source: DType, dtype: DType | None) -> DType:
     """Return the dtype of a reduction's result, as NumPy has it."""
     if name in ("any", "all"):
         return np.dtype(bool)
-    if name in ("argmin", "argmax", "count_nonzero"):
+    if name in ("argmin", "argmax", "nanargmin", "nanargmax", "count_nonzero"):
         return np.dtype(np.int64)
     if name in FOLDS:
         try:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, check_axis, make
 from ..ops import extremes
-from ..ops.elementwise import where
 from ..ops.outputs import deliver
-from ..ops.ufuncs import isnan
 from .nans import has_nan
 
 if TYPE_CHECKING:
@@ -105,11 +101,7 @@ def _position(operation: str, a: Any, axis: int | None, keepdims: bool) -> Array
     array = as_array(operation, "a", a)
     if axis is not None and (array.ndim or axis not in (0, -1)):
         axis = check_axis(operation, axis, array.ndim)
-    find, worst = (extremes.argmin, np.inf) if operation == "nanargmin" else (extremes.argmax, -np.inf)
     if not has_nan(array) or array.dtype.kind in "mM":
-        return find(array, axis, keepdims=keepdims)
-    lost = isnan(array)
-    found = find(where(lost, array.dtype.type(worst), array), axis, keepdims=keepdims)
-    nothing = extremes.all(lost, axis, keepdims=keepdims)
-    grid = found.expr.grid
-    return make(BlockFunction("checks:check_found", (operation,)), (found, nothing), grid, found.dtype)
+        return (extremes.argmin if operation == "nanargmin" else extremes.argmax)(array, axis, keepdims=keepdims)
+    found = extremes.position_of(operation, array, axis, keepdims)
+    return make(BlockFunction("checks:check_found", (operation,)), (found,), found.expr.grid, found.dtype)

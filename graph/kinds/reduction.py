@@ -78,7 +78,7 @@ def partial_dtype(reduce: Reduce, source: DType, target: DType) -> DType:
         real = np.dtype(target)
         wide = np.result_type(source, real)
         return np.dtype([("n", "f8"), ("mean", wide), ("rest", wide), ("m2", real)])
-    if reduce.head in ("argmin", "argmax"):
+    if reduce.head in ("argmin", "argmax", "nanargmin", "nanargmax"):
         return np.dtype([("value", source), ("index", "i8")])
     return target
 

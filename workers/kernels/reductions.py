@@ -8,6 +8,7 @@ short, several are added at once.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -134,37 +135,85 @@ def _some_count_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Arra
     )
 
 
-def _extreme_head(name: str) -> ReductionKernel:
+def _extreme_head(name: str, *, skips: bool = False) -> ReductionKernel:
+    """Return the head of a position of an extreme; with `skips` NaN is passed over, and a line of NaN alone has -1."""
     find: Callable[..., Array] = getattr(np, name)
     better: np.ufunc = np.less if name == "argmin" else np.greater
+    worst = np.inf if name == "argmin" else -np.inf
+    plain, passing = (np.minimum, np.fmin) if name == "argmin" else (np.maximum, np.fmax)
+    State = tuple[Array, Array]
 
-    def tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
+    def tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> State:
+        if len(axes) == 1 and x.shape[axes[0]] <= MOST_LINES and x.dtype.kind != "c":
+            inner = math.prod(x.shape[axes[0] + 1 :])
+            if inner >= SIDE_BY_SIDE:
+                value = (passing if skips else plain).reduce(x, axis=axes[0], keepdims=True)
+                at = _first(x, value, axes[0], worst if skips else None)
+                begin = origin[:, axes[0] - 1].reshape(-1, *(1,) * (x.ndim - 1))
+                return value, at.astype(np.int64) + begin
         kept = [i for i in range(x.ndim) if i not in axes]
         extents = tuple(x.shape[a] for a in axes)
         flat = x.transpose(*kept, *axes).reshape(*(x.shape[i] for i in kept), math.prod(extents))
-        local = find(flat, axis=-1)
-        inner = np.unravel_index(local, extents) if axes else ()
+        lost = np.isnan(flat) if skips else None
+        local = find(flat if lost is None else np.where(lost, flat.dtype.type(worst), flat), axis=-1)
+        inside = np.unravel_index(local, extents) if axes else ()
         index: Any = np.zeros(local.shape, np.int64)
-        for a, i in zip(axes, inner, strict=True):
+        for a, i in zip(axes, inside, strict=True):
             begin = origin[:, a - 1].reshape(-1, *(1,) * (len(kept) - 1))
             index = index * level.shape[a - 1] + i + begin
         shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
-        out = np.empty(shape, [("value", x.dtype), ("index", "i8")])
-        out["value"] = np.take_along_axis(flat, local[..., None], -1).reshape(shape)
-        out["index"] = np.asarray(index).reshape(shape)
+        value = np.take_along_axis(flat, local[..., None], -1)[..., 0]
+        if lost is not None:
+            value = np.where(lost.all(-1), flat.dtype.type(np.nan), np.where(np.isnan(value), worst, value))
+            value = value.astype(flat.dtype, copy=False)
+        return value.reshape(shape), np.asarray(index).reshape(shape)
+
+    def merge(a: State, b: State) -> State:
+        (x, i), (y, j) = a, b
+        lost_x, lost_y = x != x, y != y
+        first, lost = j < i, bool(lost_x.any() or lost_y.any())
+        if skips and lost:
+            x, y = np.where(lost_x, x.dtype.type(worst), x), np.where(lost_y, y.dtype.type(worst), y)
+        take = better(y, x) | ((x == y) & first)
+        if lost and not skips:
+            take = np.where(lost_x | lost_y, lost_y & (~lost_x | first), take)
+        value = np.where(take, y, x)
+        return np.where(lost_x & lost_y, value.dtype.type(np.nan), value) if skips and lost else value, np.where(
+            take, j, i
+        )
+
+    def close(state: State, shape: tuple[int, ...]) -> Array:
+        value, index = state
+        out = np.empty((len(value), *shape), [("value", value.dtype), ("index", "i8")])
+        out["value"], out["index"] = value.reshape(out.shape), index.reshape(out.shape)
         return out
 
-    def merge(a: Array, b: Array) -> Array:
-        x, y = a["value"], b["value"]
-        lost_x, lost_y = x != x, y != y
-        first = b["index"] < a["index"]
-        take = np.where(lost_x | lost_y, lost_y & (~lost_x | first), better(y, x) | ((x == y) & first))
-        return np.where(take, b, a)
+    def combine(stack: Array) -> Array:
+        states = [(np.ascontiguousarray(each["value"]), np.ascontiguousarray(each["index"])) for each in stack]
+        value, index = functools.reduce(merge, states)
+        return np.asarray(close((value[None], index[None]), value.shape)[0])
 
     def finish(partial: Array, level: Level) -> Array:
-        return np.asarray(partial["index"])
+        index = partial["index"]
+        return np.where(np.isnan(partial["value"]), -1, index) if skips else np.asarray(index)
 
-    return ReductionKernel(tile, merge, _halving(merge), _keep, finish, placed=True, room=6)
+    return ReductionKernel(tile, merge, combine, close, finish, placed=True, room=6)
+
+
+SIDE_BY_SIDE = 64
+"""Elements beside each other in each line across the axis, from which on lines are gone through one after the other."""
+MOST_LINES = np.iinfo(np.uint16).max
+
+
+def _first(x: Array, value: Array, axis: int, worst: float | None) -> Array:
+    """Return the first places along an axis that have a value; where it is NaN, or the worst, of NaN as well."""
+    same, odd = x == value, value != value
+    if worst is not None:
+        odd |= value == worst
+    if odd.any():
+        same |= (x != x) & odd
+    lines = np.arange(x.shape[axis], dtype=np.uint16).reshape(-1, *(1,) * (x.ndim - axis - 1))
+    return np.asarray(np.minimum.reduce(np.where(same, lines, np.uint16(MOST_LINES)), axis=axis, keepdims=True))
 
 
 def _moments_head(tile: Callable[..., Array], finish: Callable[[Array, Level], Array]) -> ReductionKernel:
@@ -199,6 +248,8 @@ REDUCTION_KERNELS: dict[str, ReductionKernel] = {
     "logical_xor": _ufunc_head("logical_xor", logical=True),
     "argmin": _extreme_head("argmin"),
     "argmax": _extreme_head("argmax"),
+    "nanargmin": _extreme_head("argmin", skips=True),
+    "nanargmax": _extreme_head("argmax", skips=True),
 }
 REDUCTION_KERNELS |= {
     name: _ufunc_head(name)

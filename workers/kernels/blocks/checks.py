@@ -16,8 +16,8 @@ def no_zero(weights: Array) -> Array:
     return weights
 
 
-def check_found(position: Array, nothing: Array, operation: str) -> Array:
+def check_found(position: Array, operation: str) -> Array:
     """Return positions, or raise where all elements were NaN."""
-    if nothing.any():
+    if (position < 0).any():
         raise ValueError(f"{operation}: all-NaN slice encountered")
     return position
