@@ -141,9 +141,8 @@ def _extreme_head(name: str, *, skips: bool = False) -> ReductionKernel:
     better: np.ufunc = np.less if name == "argmin" else np.greater
     worst = np.inf if name == "argmin" else -np.inf
     plain, passing = (np.minimum, np.fmin) if name == "argmin" else (np.maximum, np.fmax)
-    State = tuple[Array, Array]
 
-    def tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> State:
+    def tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> tuple[Array, Array]:
         if len(axes) == 1 and x.shape[axes[0]] <= MOST_LINES and x.dtype.kind != "c":
             inner = math.prod(x.shape[axes[0] + 1 :])
             if inner >= SIDE_BY_SIDE:
@@ -168,7 +167,7 @@ def _extreme_head(name: str, *, skips: bool = False) -> ReductionKernel:
             value = value.astype(flat.dtype, copy=False)
         return value.reshape(shape), np.asarray(index).reshape(shape)
 
-    def merge(a: State, b: State) -> State:
+    def merge(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
         (x, i), (y, j) = a, b
         lost_x, lost_y = x != x, y != y
         first, lost = j < i, bool(lost_x.any() or lost_y.any())
@@ -182,7 +181,7 @@ def _extreme_head(name: str, *, skips: bool = False) -> ReductionKernel:
             take, j, i
         )
 
-    def close(state: State, shape: tuple[int, ...]) -> Array:
+    def close(state: tuple[Array, Array], shape: tuple[int, ...]) -> Array:
         value, index = state
         out = np.empty((len(value), *shape), [("value", value.dtype), ("index", "i8")])
         out["value"], out["index"] = value.reshape(out.shape), index.reshape(out.shape)
