@@ -15,7 +15,7 @@ from ...workers.config import config
 from ..base import check_grid, grid_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ...graph.expr import DType
 
@@ -48,18 +48,26 @@ def stored_chunks(x: Any, limit: int) -> tuple[int, ...] | None:
     return None
 
 
+def layers(x: Any) -> Iterator[Any]:
+    """Yield what is read, what that reads, and so on: within xarray's objects, which decode and index, a store's."""
+    for _ in range(WRAPPED):
+        yield x
+        get = getattr(x, "get_array", None)
+        x = get() if callable(get) else getattr(x, "array", getattr(x, "_array", None))
+        if x is None:
+            return
+
+
 def decoded_chunks(x: Any) -> tuple[int, ...]:
     """Return the shape of the chunks that are decoded whole, of what is read or what it reads itself; () if none is."""
     shape = getattr(x, "shape", None)
-    for _ in range(WRAPPED):
-        if x is None or getattr(x, "shape", None) != shape:
+    for each in layers(x):
+        if getattr(each, "shape", None) != shape:
             return ()
-        chunks = getattr(x, "chunks", None)
-        if isinstance(chunks, tuple) and len(chunks) == len(x.shape):
+        chunks = getattr(each, "chunks", None)
+        if isinstance(chunks, tuple) and len(chunks) == len(each.shape):
             sizes = tuple(_regular(n) for n in chunks)
             return sizes if all(n > 0 for n in sizes) else ()
-        get = getattr(x, "get_array", None)
-        x = get() if callable(get) else getattr(x, "array", getattr(x, "_array", None))
     return ()
 
 

@@ -16,6 +16,7 @@ from ...graph.kinds.source import Host
 from ...workers.stores.hdf5 import Hdf5Array
 from ...workers.stores.libraries import is_of
 from ...workers.stores.zarr import ZarrArray, opened, place_of
+from ..chunking.stored import layers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -101,12 +102,15 @@ def _innermost(data: HostData) -> Any:
     if isinstance(data.file, ZarrArray):
         return opened(data.file.pickled, False)
     found = data.array
-    while type(found).__module__.partition(".")[0] == "xarray":
-        inner = getattr(found, "array", None)
-        if inner is None:
-            return found.get_array() if is_of(found, "xarray.backends.zarr", "ZarrArrayWrapper") else found
-        found = inner
+    for found in layers(data.array):
+        if _is_last(found):
+            break
     return found
+
+
+def _is_last(x: Any) -> bool:
+    """Tell whether what is read is a store's own, or told by the store that it lies in."""
+    return type(x).__module__.partition(".")[0] != "xarray" or hasattr(x, "datastore")
 
 
 def _is_read(data: HostData, target: Any) -> bool:
@@ -169,9 +173,7 @@ def _sliced(along: Along, how: Slice, length: int) -> Along:
 
 def _moved(data: HostData, along: tuple[Along, ...]) -> tuple[Along, ...]:
     """Return the same in the positions of what is stored, of which xarray may show a part."""
-    found = data.array
-    while type(found).__module__.partition(".")[0] == "xarray" and not hasattr(found, "key"):
-        found = getattr(found, "array", None)
+    found = next((each for each in layers(data.array) if _is_last(each) or hasattr(each, "key")), None)
     key = getattr(getattr(found, "key", None), "tuple", None)
     if key is None:
         return along
