@@ -7,10 +7,12 @@ prints the command's own output, then a line of JSON to standard error: `status`
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -60,7 +62,12 @@ class ControlGroup:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.folder.rmdir()
+        for _ in range(100):  # processes that have ended leave it some time later
+            with contextlib.suppress(OSError):
+                self.folder.rmdir()
+                return
+            time.sleep(0.1)
+        raise OSError(f"processes are left in {self.folder}: {(self.folder / 'cgroup.procs').read_text().split()}")
 
 
 def run(limit: int, command: list[str]) -> dict[str, int]:

@@ -73,6 +73,12 @@ class Arena:
         self._loose += nbytes
         self._free[nbytes].append(offset)
 
+    def holes(self) -> list[tuple[int, int]]:
+        """Return the ranges that nothing lies in, also behind the last in use, as offsets and sizes."""
+        self._merge()
+        holes = [(offset, size) for size, stack in self._free.items() if size >= LARGE for offset in stack]
+        return [*holes, (self._top, self.size - self._top)]
+
     @staticmethod
     def pad_size(nbytes: int) -> int:
         """Return what a range really takes.

@@ -31,6 +31,7 @@ from ..workers.protocol import (
     NoComm,
     Output,
     Pong,
+    Pressed,
     Recall,
     Refused,
     Run,
@@ -364,8 +365,8 @@ class Engine:
             note_unmet(self, event.gang)
         elif isinstance(event, Left):
             self.ledger.strays.add(self.ledger, event.batch)
-        elif isinstance(event, Spilled):
-            self.spiller.on_spilled(event)
+        elif isinstance(event, Spilled | Pressed):
+            self.spiller.take(event)
         elif isinstance(event, Output):
             show(event.stream, event.text)
         else:
@@ -461,7 +462,7 @@ class Engine:
             for rank, threads in enumerate(self.ledger.threads):
                 if not self.ledger.alive[rank] or (depth == 2 and late[rank] and not self.ledger.ready.light):
                     continue
-                while (load := self.ledger.load(rank)) < depth * threads:
+                while (load := self.ledger.load(rank)) < self.spiller.most(rank, depth * threads):
                     batch = self.ledger.take(rank, ahead=load >= threads)
                     if batch is None:
                         break

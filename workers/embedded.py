@@ -61,6 +61,10 @@ class EmbeddedTransport:
         """The own arena."""
         return self._arena
 
+    def shared_bytes(self) -> int:
+        """The arena is this process's own."""
+        return 0
+
     def map_spill_file(self, rank: int, source: int) -> Bytes | None:
         """A spill file is mapped by who wrote it: see `workers.spill`."""
         return None

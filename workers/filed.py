@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..graph.errors import SourceChanged
+from .page_cache import RUN, drop, fits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,10 +53,11 @@ class Stamp:
 
 
 class OpenFile:
-    """A file that is open for reading; closed when nobody reads it any more."""
+    """A file that is open for reading; closed when nobody reads it any more. `whole`: of all the files."""
 
-    def __init__(self, stamp: Stamp) -> None:
+    def __init__(self, stamp: Stamp, whole: int | None = None) -> None:
         self.stamp = stamp
+        self._fits = fits(stamp.size if whole is None else whole)
         stamp.check()
         try:
             self._descriptor = os.open(stamp.path, os.O_RDONLY | os.O_CLOEXEC)
@@ -68,7 +70,7 @@ class OpenFile:
 
     def fill(self, target: Array, at: int) -> None:
         """Read as many bytes as a contiguous target has."""
-        left = target.reshape(-1).data
+        left, begin = target.reshape(-1).data, at
         while left:
             try:
                 count = os.preadv(self._descriptor, [left], at)
@@ -78,6 +80,8 @@ class OpenFile:
                 self.stamp.check()
                 raise SourceChanged(f"{self.stamp.label}: the file {self.stamp.path} ends before the array does")
             left, at = left[count:], at + count
+        if not self._fits and at - begin >= RUN:
+            drop(self._descriptor, begin, at - begin)
 
     def read(self, dtype: np.dtype[Any], offset: int, strides: Sequence[int], picks: Picks) -> Array:
         """Return elements of a strided array in the file, and make sure that the file is still what it was.

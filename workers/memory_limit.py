@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,20 @@ class ControlGroup:
         return used - sum(int(count) for name, _, count in pages if name in self.version.cache)
 
 
+@dataclass(frozen=True)
+class Machine:
+    """All of this machine's memory, whoever uses it."""
+
+    @property
+    def limit(self) -> Limit:
+        """All that there is."""
+        return Limit(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), "this machine")
+
+    def used(self) -> int:
+        """Return the bytes in use, without the kernel's cache."""
+        return self.limit.nbytes - _available()
+
+
 def control_groups(root: Path = ROOT) -> tuple[ControlGroup, ...]:
     """Return the memory control groups with a limit that this process is in: its own and those above."""
     return tuple(group for folder, version in _folders(root) if (group := _read_group(folder, version)) is not None)
@@ -73,9 +88,32 @@ def control_groups(root: Path = ROOT) -> tuple[ControlGroup, ...]:
 
 def memory_limit(root: Path = ROOT, environment: Mapping[str, str] = os.environ) -> Limit:
     """Return what the processes of this job may use on this host, together: the least that anybody says."""
-    machine = Limit(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), "this machine")
     groups = [group.limit for group in control_groups(root)]
-    return min([machine, *groups, *_of_slurm(environment)], key=lambda limit: limit.nbytes)
+    return min([Machine().limit, *groups, *_of_slurm(environment)], key=lambda limit: limit.nbytes)
+
+
+def room() -> int:
+    """Return about how many bytes of memory are left, for the kernel's cache of files among others."""
+    left = [_available(), *(group.limit.nbytes - (group.used() or 0) for group in own_groups())]
+    return max(0, min(left))
+
+
+@cache
+def own_groups() -> tuple[ControlGroup, ...]:
+    """Return the control groups of this process, looked up once."""
+    return control_groups()
+
+
+def _available() -> int:
+    """Return the bytes of the machine's memory that aren't in use, or are the kernel's cache."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) << 10
+    except (OSError, ValueError):
+        pass
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def address_room() -> Limit | None:

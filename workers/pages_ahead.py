@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 import threading
 import time
 from typing import TYPE_CHECKING
+
+from .memory_limit import room
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,13 +68,8 @@ class PagesAhead:
                     time.sleep(PAUSE)
                     continue
                 begin -= begin % mmap.PAGESIZE
-                if _free() < 4 * (goal - begin):  # the memory is others' then
+                if room() < 4 * (goal - begin):  # the memory is others' then
                     break
                 if self._madvise(self._address + begin, min(STEP, self._size - begin), _POPULATE_WRITE):
                     return  # a kernel that doesn't know it, or has no memory left
                 self._done = begin + STEP
-
-
-def _free() -> int:
-    """Return how many bytes nobody uses."""
-    return os.sysconf("SC_AVPHYS_PAGES") * mmap.PAGESIZE

@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from ..graph.grid import Index
     from ..graph.stage import Stage
+    from .pressure import Shortage
 
 Array = np.ndarray[Any, Any]
 
@@ -128,6 +129,14 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
+class Trim:
+    """Command: give the system back these ranges of the arena, which nothing lies in, and what else is free."""
+
+    offsets: Index
+    sizes: Index
+
+
+@dataclass(frozen=True, slots=True)
 class Unshare:
     """Command: the driver has let go of a shared object."""
 
@@ -207,6 +216,14 @@ class Spilled:
 
 
 @dataclass(frozen=True, slots=True)
+class Pressed:
+    """Event: memory is about to run out, or (None) no longer."""
+
+    rank: int
+    shortage: Shortage | None
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """Event: what a user's function printed or warned on a rank."""
 
@@ -242,5 +259,5 @@ class Answered:
     packed: Any
 
 
-Command = Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Unshare | Ping | Stop | Asked | Answered
-Event = Done | Failed | Refused | NoComm | Left | Spilled | Output | Pong
+Command = Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Trim | Unshare | Ping | Stop | Asked | Answered
+Event = Done | Failed | Refused | NoComm | Left | Spilled | Pressed | Output | Pong

@@ -34,6 +34,7 @@ from .kernels.interpreter.block_calls import BlockError
 from .one_sided.began import enter
 from .output import finish_lines
 from .pages_ahead import PagesAhead
+from .pressure import trim, watch
 from .protocol import (
     Answered,
     Asked,
@@ -48,15 +49,17 @@ from .protocol import (
     Output,
     Ping,
     Pong,
+    Pressed,
     Recall,
     Refused,
     Run,
     Spill,
-    Spilled,
+    Trim,
     Unshare,
 )
 from .reader import HOST, Located, Place, Reader, spacing, view_strided
-from .spill import SpillFile
+from .spill import Spills
+from .spill_reads import SpillReads
 from .temporaries import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -81,7 +84,7 @@ class Rank:
         self.transport = transport
         self.rank = transport.rank
         self.stages: dict[str, Stage] = {}
-        self.spills: dict[int, SpillFile] = {}
+        self.spills = Spills(spill_folder, self.emit, self.rank)
         self.blas = BlasLimit()
         self._waiting: dict[int, tuple[Run, Reader]] = {}
         self.calls = Calls(transport)
@@ -90,13 +93,13 @@ class Rank:
         self.calls.offer("symmetric arrays: ", lambda: _find_service("one_sided.site").Site(self.calls, transport))
         self.calls.offer("tasks: ", lambda: _find_service("tasks.service").TaskService(self, threads))
         successors.serve(self.calls)
-        self._folder = spill_folder
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._asked: SimpleQueue[tuple[int, Region, Bytes, Callable[[bool], None]]] = SimpleQueue()
         self._later: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._compute = ComputeThreads(transport, threads, self._begin, self.emit)
         arena = transport.arena(self.rank)
         self._ahead = PagesAhead(arena, self._is_idle) if transport.size > 1 and arena is not None else None
+        self._watch = watch(transport)
         self.copies = HostCopies(transport, self.calls, self.fetch)
         self._gangs = GangThreads(transport, self.calls, self.emit, _failure, self.do_later)
 
@@ -136,12 +139,18 @@ class Rank:
             for token in command.tokens:
                 self.stages.pop(token, None)
         elif isinstance(command, Spill):
-            self._spill(command)
+            arena = self.transport.arena(self.rank)
+            assert arena is not None
+            self.spills.write(command, arena)
         elif isinstance(command, Drop):
             if command.rank == self.rank:
-                self.spills.pop(command.source).close()
+                self.spills.drop(command.source)
             else:
                 self.transport.forget(command.rank, command.source)
+        elif isinstance(command, Trim):
+            arena = self.transport.arena(self.rank)
+            assert arena is not None
+            trim(arena, command.offsets, command.sizes, self.transport.size > 1)
         elif isinstance(command, Unshare):
             shared_objects.forget(command.token)
             self.copies.forget(command.token)
@@ -152,6 +161,8 @@ class Rank:
         """Return what has happened since the last call; send what goes to other ranks."""
         self._compute.leave()
         self.calls.send()
+        if self._watch.look(time.monotonic()):
+            self._events.put(Pressed(self.rank, self._watch.shortage))
         while not self._asked.empty():
             self.transport.fetch(*self._asked.get())
         while not self._later.empty():
@@ -179,9 +190,7 @@ class Rank:
         self._compute.close()
         self._gangs.close()
         self.copies.close()
-        for spill in self.spills.values():
-            spill.close()
-        self.spills.clear()
+        self.spills.close()
 
     # ---------------------------------------------------------------- inputs
 
@@ -190,7 +199,7 @@ class Rank:
         if place.source < 0:
             return self.transport.arena(place.owner)
         if place.owner == self.rank:
-            return self.spills[place.source].memory
+            return self.spills.memory(place.source)
         return self.transport.map_spill_file(place.owner, place.source)
 
     def fetch(self, rank: int, region: Region, into: Bytes, done: Callable[[bool], None]) -> None:
@@ -225,6 +234,8 @@ class Rank:
 
         reader = Reader(stage, producers, [Located(places) for places in run.inputs], memory)
         self._waiting[run.batch] = run, reader
+        if any((places.sources >= 0).any() for places in run.inputs):
+            reader.spilled = SpillReads(run, reader)
         remote = {
             (number, task)
             for number, places in enumerate(run.inputs)
@@ -285,6 +296,8 @@ class Rank:
                 self._run(run, reader)
             finally:  # before anybody hears of it: who computes anew reads anew; an error would keep them, too
                 reader.ahead.clear()
+                if reader.spilled is not None:
+                    reader.spilled.end()
             return Done(self.rank, run.batch, time.perf_counter() - begin)
         except Interrupted:
             return Refused(self.rank, run.batch)
@@ -318,20 +331,6 @@ class Rank:
                 arena[place : place + data.nbytes] = data
             else:
                 run_task(stage, task, reader, _target(stage, task, arena, int(run.offsets[i]), run.sink))
-
-    # ---------------------------------------------------------------- spill
-
-    def _spill(self, command: Spill) -> None:
-        arena = self.transport.arena(self.rank)
-        assert arena is not None
-        slabs = [arena[o : o + n] for o, n in zip(command.offsets.tolist(), command.sizes.tolist(), strict=True)]
-        try:
-            file = SpillFile(self._folder, slabs)
-        except OSError as error:
-            self.emit(Spilled(self.rank, command.number, -1, command.offsets, str(error)))
-            return
-        self.spills[file.descriptor] = file
-        self.emit(Spilled(self.rank, command.number, file.descriptor, file.offsets))
 
 
 def _find_service(name: str) -> Any:

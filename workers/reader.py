@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..graph.stage import Stage
     from .protocol import Places
     from .reading import Reading
+    from .spill_reads import SpillReads
 
 Array = np.ndarray[Any, Any]
 HOST = -2
@@ -127,6 +128,7 @@ class Reader:
     memory: Callable[[Place], Bytes | None]
     fetched: dict[tuple[int, int, tuple[Any, ...]], Array] = field(default_factory=dict)
     ahead: dict[tuple[int, int, tuple[Any, ...]], Reading] = field(default_factory=dict)
+    spilled: SpillReads | None = None
     _offsets: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     def read_ahead(self, number: int, piece: Piece | int) -> Array | BaseException:

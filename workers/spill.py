@@ -1,46 +1,174 @@
 """Spill files: slabs on disk, mapped when they are read again; in the mapping, too, each is a valid Arrow buffer.
 
 A file has no name (O_TMPFILE, or unlinked at once), so nothing is left behind by any death. Peers on the node map it
-through its owner's file descriptor.
+through its owner's file descriptor. Slabs follow each other, and are written in pieces of some MiB that know no borders
+of slabs, past the kernel's cache where they wouldn't fit it beside what is in use.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import mmap
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..graph.stage import ALIGN
+from .page_cache import fits
+from .protocol import Spill, Spilled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .protocol import Event
     from .transport import Bytes
+
+PIECE = 1 << 22
+"""Bytes that are written at once; two are on their way."""
+PAGE = 4096
+"""What the kernel wants addresses and sizes to be multiples of, where it writes past its cache."""
+DIRECT = getattr(os, "O_DIRECT", 0)
 
 
 class SpillFile:
-    """Slabs written to one nameless file: `offsets` says where each begins in the mapping `memory`."""
+    """Slabs written to one nameless file: `offsets` says where each begins in the mapping `memory`.
 
-    def __init__(self, folder: str | None, slabs: list[Bytes]) -> None:
+    Parameters
+    ----------
+    folder : str or None
+        Where the file lies; None: the system's temporary directory.
+    slabs : sequence of numpy.ndarray
+        Bytes.
+    cached : bool
+        Whether the kernel's cache may keep what is written.
+    """
+
+    def __init__(self, folder: str | None, slabs: Sequence[Bytes], cached: bool = True) -> None:
         padded = np.array([-(-slab.nbytes // ALIGN) * ALIGN for slab in slabs], np.int64)
         ends = np.cumsum(padded)
         self.offsets = ends - padded
+        self.size = max(ALIGN, int(ends[-1]) if len(ends) else 0)
+        self.cached = cached
         self.descriptor = _nameless(folder)
         try:
-            with open(os.dup(self.descriptor), "wb") as file:
-                for slab, begin in zip(slabs, self.offsets.tolist(), strict=True):
-                    file.seek(begin)
-                    file.write(slab.data)
-                file.truncate(max(ALIGN, int(ends[-1]) if len(ends) else 0))
+            if not cached:
+                _write_past_cache(self.descriptor)
+            os.ftruncate(self.descriptor, self.size)
+            self._write(slabs)
+            os.ftruncate(self.descriptor, self.size)  # the last piece is whole pages
             self._map = mmap.mmap(self.descriptor, 0, prot=mmap.PROT_READ)
             self.memory: Bytes = np.frombuffer(self._map, np.uint8)
         except BaseException:
             os.close(self.descriptor)
             raise
 
+    def _write(self, slabs: Sequence[Bytes]) -> None:
+        """Write the pieces, every other one by another thread: one is put together while one is written."""
+        begins = range(0, self.size, PIECE)
+
+        def write(first: int) -> None:
+            buffer = mmap.mmap(-1, PIECE)
+            piece: Bytes = np.frombuffer(buffer, np.uint8)
+            for begin in begins[first::2]:
+                count = self._gather(slabs, begin, piece)
+                _write_at(self.descriptor, piece[: -(-count // PAGE) * PAGE], begin)
+
+        if len(begins) == 1:
+            write(0)
+            return
+        with ThreadPoolExecutor(2, "windrow-spill") as pool:
+            list(pool.map(write, range(2)))
+
+    def _gather(self, slabs: Sequence[Bytes], begin: int, piece: Bytes) -> int:
+        """Fill a piece with the bytes of the file from `begin` on; return how many there are."""
+        end = min(begin + PIECE, self.size)
+        first = max(0, int(np.searchsorted(self.offsets, begin, "right")) - 1)
+        for slab, offset in zip(slabs[first:], self.offsets[first:].tolist(), strict=True):
+            if offset >= end:
+                break
+            lo, hi = max(begin, offset), min(end, offset + slab.nbytes)
+            if lo < hi:
+                piece[lo - begin : hi - begin] = slab[lo - offset : hi - offset]
+        return end - begin
+
     def close(self) -> None:
         """Close the file; the disk has its bytes back when the last mapping is gone."""
         os.close(self.descriptor)
+
+
+class Spills:
+    """A rank's spill files, by their descriptors, and the thread that writes them beside what computes."""
+
+    def __init__(self, folder: str | None, emit: Callable[[Event], None], rank: int) -> None:
+        self._folder, self._emit, self._rank = folder, emit, rank
+        self._files: dict[int, SpillFile] = {}
+        self._work: SimpleQueue[tuple[Spill, list[Bytes]] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def write(self, command: Spill, arena: Bytes) -> None:
+        """Have slabs of an arena written; what comes of it is told by an event."""
+        places = zip(command.offsets.tolist(), command.sizes.tolist(), strict=True)
+        self._work.put((command, [arena[offset : offset + count] for offset, count in places]))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._loop, name="windrow-spiller", daemon=True)
+            self._thread.start()
+
+    def memory(self, source: int) -> Bytes:
+        """Return what a file holds."""
+        return self._files[source].memory
+
+    def drop(self, source: int) -> None:
+        """Close a file."""
+        self._files.pop(source).close()
+
+    def close(self) -> None:
+        """Close all files; what is being written is closed when it is written."""
+        self._work.put(None)
+        for source in list(self._files):
+            self.drop(source)
+
+    def _loop(self) -> None:
+        while (task := self._work.get()) is not None:
+            self._emit(self._spill(*task))
+            del task
+
+    def _spill(self, command: Spill, slabs: list[Bytes]) -> Spilled:
+        own = sum(file.size for file in list(self._files.values()))
+        try:
+            file = SpillFile(self._folder, slabs, fits(own + int(command.sizes.sum())))
+        except OSError as error:
+            return Spilled(self._rank, command.number, -1, command.offsets, str(error))
+        self._files[file.descriptor] = file
+        return Spilled(self._rank, command.number, file.descriptor, file.offsets)
+
+
+def _write_at(descriptor: int, values: Bytes, at: int) -> None:
+    left = values.data
+    while left:
+        try:
+            count = os.pwrite(descriptor, left, at)
+        except OSError as error:
+            if error.errno != errno.EINVAL or not fcntl.fcntl(descriptor, fcntl.F_GETFL) & DIRECT:
+                raise
+            _write_past_cache(descriptor, False)  # a file system that can't after all
+            continue
+        left, at = left[count:], at + count
+
+
+def _write_past_cache(descriptor: int, past: bool = True) -> None:
+    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | DIRECT if past else flags & ~DIRECT)
+    except OSError:  # a file system that can't
+        return
 
 
 def _nameless(folder: str | None) -> int:

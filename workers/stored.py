@@ -127,7 +127,7 @@ class OpenFolder:
                 folder = self.folder
                 path = os.path.join(folder.path, file_name(number, "arrow"))
                 self._files[number] = _ArrowFile(
-                    Stamp(path, int(folder.sizes[number]), int(folder.times[number]), "load")
+                    Stamp(path, int(folder.sizes[number]), int(folder.times[number]), "load"), int(folder.sizes.sum())
                 )
                 if len(self._files) > OPEN_FILES:
                     self._files.popitem(last=False)
@@ -138,8 +138,8 @@ class OpenFolder:
 class _ArrowFile:
     """A file, and where its record batches lie: Arrow is asked once for each."""
 
-    def __init__(self, stamp: Stamp) -> None:
-        self.open = OpenFile(stamp)
+    def __init__(self, stamp: Stamp, whole: int) -> None:
+        self.open = OpenFile(stamp, whole)
         self._told = _Told(self.open)
         self._offsets: dict[int, int] = {}
         self._guard = threading.Lock()

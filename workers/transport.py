@@ -97,6 +97,10 @@ class Transport(Protocol):
         """The rank's arena where it can be read in place (the own one: written too), else None."""
         ...
 
+    def shared_bytes(self) -> int:
+        """Bytes of the own arena that have pages, where these aren't this process's private memory."""
+        ...
+
     def map_spill_file(self, rank: int, source: int) -> Bytes | None:
         """A spill file of a rank, mapped read-only, where that is possible in place, else None."""
         ...

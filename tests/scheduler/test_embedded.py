@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.workers import rank
+from windrow.workers import spill
 from windrow.workers.spill import SpillFile
 
 pytestmark = pytest.mark.timeout(60)
@@ -245,14 +245,14 @@ def test_nothing_to_compute():
 
 
 def test_all_that_is_stuck_is_given_up_when_the_disk_refuses(monkeypatch):
-    def refuse(folder, slabs):
+    def refuse(folder, slabs, cached):
         if refuse.calls:
             raise OSError(28, "No space left on device")
         refuse.calls += 1
-        return SpillFile(folder, slabs)
+        return SpillFile(folder, slabs, cached)
 
     refuse.calls = 0
-    monkeypatch.setattr(rank, "SpillFile", refuse)
+    monkeypatch.setattr(spill, "SpillFile", refuse)
     with wr.Cluster(threads=2, memory="16 MiB"):
         x = wr.random.default_rng(1).normal(size=5_000_000, chunks=125_000)
         a, b = x.persist(), (x * 2).persist()

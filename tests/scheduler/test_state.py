@@ -16,7 +16,7 @@ import windrow as wr
 from windrow.graph.lower import lower
 from windrow.scheduler.ledger import Ledger
 from windrow.scheduler.record import State
-from windrow.workers import rank
+from windrow.workers import spill
 from windrow.workers.spill import SpillFile
 
 pytestmark = pytest.mark.timeout(60)
@@ -170,12 +170,12 @@ def test_gathering_what_is_partly_spilled():
 def test_a_disk_that_recovers(monkeypatch):
     full = True
 
-    def disk(folder, slabs):
+    def disk(folder, slabs, cached):
         if full:
             raise OSError(28, "No space left on device")
-        return SpillFile(folder, slabs)
+        return SpillFile(folder, slabs, cached)
 
-    monkeypatch.setattr(rank, "SpillFile", disk)
+    monkeypatch.setattr(spill, "SpillFile", disk)
     with wr.Cluster(threads=2, memory="2 MiB") as cluster:
         x = wr.arange(500_000, chunks=20_000) * 2.0
         kept = x.persist()
@@ -194,12 +194,12 @@ def test_a_disk_that_is_full_for_a_while_fails_nothing_that_fits(monkeypatch):
     """What a refusal left behind doesn't count against what is stuck later."""
     refusals = [OSError(28, "No space left on device")]
 
-    def disk(folder, slabs):
+    def disk(folder, slabs, cached):
         if refusals:
             raise refusals.pop()
-        return SpillFile(folder, slabs)
+        return SpillFile(folder, slabs, cached)
 
-    monkeypatch.setattr(rank, "SpillFile", disk)
+    monkeypatch.setattr(spill, "SpillFile", disk)
     with wr.Cluster(threads=2, memory="2 MiB"):
         first = wr.arange(500_000, chunks=20_000) * 2.0
         with pytest.raises(wr.OutOfMemory, match="No space left"):

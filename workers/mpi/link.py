@@ -216,6 +216,10 @@ class MpiLink:
         """Return a rank's arena where it can be read in place; see `Transport.arena`."""
         return self._arena.bytes if rank == self.rank else self._memory.arena(rank)
 
+    def shared_bytes(self) -> int:
+        """Return how much of the own arena has pages; see `Transport.shared_bytes`."""
+        return os.fstat(self._arena.fd).st_blocks * 512
+
     def map_spill_file(self, rank: int, source: int) -> Bytes | None:
         """Return a rank's spill file where it can be read in place; see `Transport.map_spill_file`."""
         if self.peers[rank].route not in ("own", "map"):

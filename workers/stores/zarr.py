@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import itertools
 import json
+import math
 import os
 import pickle
 import re
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import FileError, SourceChanged
+from ..page_cache import behind, drop_file, fits
 from .libraries import is_of, library
 from .picking import read_picked
 from .zarr_loop import own_copy
@@ -288,9 +290,13 @@ class OpenZarr:
         def fetch(region: Region) -> Array:
             source.check()
             try:
-                return np.asarray(array[region])
+                part = np.asarray(array[region])
             except Exception as error:
                 raise _unread(source, array, region, error) from error
+            if source.folder is not None and part.nbytes:
+                for path in _large_files(array, source.folder, region):
+                    drop_file(path)
+            return part
 
         found = read_picked(fetch, where, picks, array.chunks, array.dtype)
         source.check()
@@ -315,6 +321,22 @@ def _unread(source: ZarrArray, array: Any, region: Region, error: Exception) -> 
     return FileError(f"{source.label}: the zarr array {source.name} can't be read: {_told(error)}")
 
 
+def _large_files(array: Any, folder: str, region: Region) -> list[str]:
+    """Return the files that a rectangle lies in, where those of the whole array don't fit memory beside what is in use.
+
+    How much they have together follows from the first of them.
+    """
+    if fits(array.nbytes):  # compression makes it less
+        return []
+    encode, objects = array.async_array.metadata.encode_chunk_key, objects_of(array)
+    paths = [os.path.join(folder, encode(index)) for index, _ in itertools.islice(_parts(array, region), MOST_OBJECTS)]
+    try:
+        first = os.stat(paths[0]).st_size
+    except OSError:  # of fill values alone
+        return []
+    return [] if fits(first * math.prod(-(-n // m) for n, m in zip(array.shape, objects, strict=True))) else paths
+
+
 def _parts(array: Any, region: Region) -> Iterator[tuple[tuple[int, ...], Region]]:
     """Yield the objects that a rectangle lies in: their index, and the part of each."""
     sizes = objects_of(array)
@@ -334,6 +356,9 @@ def write(operation: str, pickled: bytes, name: str, region: Region, block: Arra
     array = opened(pickled, whole)
     try:
         write_into(operation, array, name, region, block)
+        folder = folder_of(array)
+        for path in _large_files(array, folder, region) if folder is not None else ():
+            behind.wrote_file(path)
     finally:
         if whole:
             _remove_unwanted(array)

@@ -6,6 +6,7 @@ name of its own and then renamed, so that one file is never half of one attempt 
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import contextmanager
 from functools import lru_cache
@@ -17,6 +18,7 @@ from ....graph.errors import FileError
 from ...arrow import arrow, give, stored_type, value_type, wrap
 from ...formats import csv_text
 from ...formats.uploads import Upload
+from ...page_cache import RUN, behind, fits
 from ...stored import file_name
 
 if TYPE_CHECKING:
@@ -30,8 +32,11 @@ Where = tuple[slice, ...]
 
 
 @contextmanager
-def whole_file(folder: str | Upload, name: str) -> Iterator[str]:
-    """Give a path to write to; what was written becomes `folder/data/name` at once, or an object of an upload."""
+def whole_file(folder: str | Upload, name: str, all_bytes: int) -> Iterator[str]:
+    """Give a path to write to; what was written becomes `folder/data/name` at once, or an object of an upload.
+
+    `all_bytes` is about what all files have together.
+    """
     import tempfile
 
     if isinstance(folder, Upload):
@@ -42,6 +47,8 @@ def whole_file(folder: str | Upload, name: str) -> Iterator[str]:
     os.close(descriptor)
     try:
         yield path
+        if not fits(all_bytes):
+            behind.wrote_file(path)
         os.chmod(path, _mode(folder))
         os.replace(path, os.path.join(folder, "data", name))
     except BaseException:
@@ -63,7 +70,7 @@ def save(block: Array, folder: str, runs: Runs, *, where: Where) -> Array:
     number, _ = runs.place(tuple(f * g for f, g in zip(file, runs.groups, strict=True)))
     ipc = arrow("ipc")
     schema = arrow().schema([("values", stored_type(block.dtype))])
-    with whole_file(folder, file_name(number, "arrow")) as path:
+    with whole_file(folder, file_name(number, "arrow"), math.prod(runs.grid.shape) * block.itemsize) as path:
         with arrow().OSFile(path, "wb") as sink, ipc.new_file(sink, schema) as writer:
             for chunk in np.ndindex(*(len(b) - 1 for b in bounds)):
                 inside: tuple[Any, ...] = tuple(slice(b[k], b[k + 1]) for b, k in zip(bounds, chunk, strict=True))
@@ -87,11 +94,15 @@ def to_npy(block: Array, path: str, offset: int, grid: Grid, *, where: Where) ->
     strides = strides[::-1] if shape else []
     begin = offset + sum(o * s for o, s in zip(origin, strides, strict=True))
     raw = np.ascontiguousarray(block)
+    large = not fits(math.prod(shape) * block.itemsize)
     descriptor = os.open(path, os.O_WRONLY)
     try:
         for index in np.ndindex(*block.shape[:inner]):
             at = begin + sum(k * s for k, s in zip(index, strides[:inner], strict=True))
-            write_at(descriptor, raw[(*index, ...)], at)
+            part = raw[(*index, ...)]
+            write_at(descriptor, part, at)
+            if large and part.nbytes >= RUN:
+                behind.wrote(descriptor, at, part.nbytes)
     finally:
         os.close(descriptor)
     return np.full((1,) * len(where), block.nbytes)
@@ -149,7 +160,8 @@ def _write_table(
     _, (bounds,) = runs.within((number,))
     ends = [(a, b) for a, b in zip(bounds.tolist(), bounds.tolist()[1:], strict=False) if b > a]
     tables = [arrow().Table.from_arrays([give(c[a:b]) for c in flat], schema=schema) for a, b in ends]
-    with whole_file(folder, file_name(number, ending)) as path:
+    all_bytes = runs.grid.shape[0] * sum(c.dtype.itemsize for c in flat)
+    with whole_file(folder, file_name(number, ending), all_bytes) as path:
         try:
             write(path, schema, tables)
         except arrow().ArrowInvalid as error:  # dates in seconds are kept in milliseconds by Parquet

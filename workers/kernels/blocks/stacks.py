@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from .files import Array, Where
 
 
-def to_npy_stack(block: Array, folder: str, axis: int, *, where: Where) -> Array:
-    """Write the file of a block; return its size."""
+def to_npy_stack(block: Array, folder: str, axis: int, all_bytes: int, *, where: Where) -> Array:
+    """Write the file of a block, of so many bytes in all; return its size."""
     number = where[axis].start
-    with whole_file(folder, f"{number}.npy") as path:
+    with whole_file(folder, f"{number}.npy", all_bytes) as path:
         with open(path, "wb") as file:
             write_header(file, block)
             file.flush()

@@ -1,0 +1,47 @@
+"""What batches read of spill files: asked for while they wait for their turn, and let go of when they have ended."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from .page_cache import ask_ahead, fits, let_go
+from .reader import Place
+from .reading import read_soon
+
+if TYPE_CHECKING:
+    from .protocol import Run
+    from .reader import Reader
+    from .transport import Bytes
+
+WHOLE = 4
+"""Slabs are read ahead whole if they are no more than so many times as many bytes as the batch takes of them."""
+
+
+class SpillReads:
+    """The slabs in spill files that a batch reads, as they are mapped."""
+
+    def __init__(self, run: Run, reader: Reader) -> None:
+        self._parts: list[Bytes] = []
+        stage = reader.stage
+        for places, producer in zip(run.inputs, reader.producers, strict=True):
+            for i in (places.sources >= 0).nonzero()[0].tolist():
+                memory = reader.memory(Place(int(places.owners[i]), 0, int(places.sources[i])))
+                if memory is not None:
+                    begin, size = int(places.offsets[i]), int(producer.all_slab_bytes[places.tasks[i]])
+                    self._parts.append(memory[begin : begin + size])
+        each = stage.domain.largest * math.prod(stage.groups) * stage.blocks_per_task * stage.dtype.itemsize
+        taken = each * len(run.tasks) * max(1, len(run.inputs))
+        if self._parts and sum(part.nbytes for part in self._parts) <= WHOLE * taken:
+            read_soon(self._ask_ahead)
+
+    def _ask_ahead(self) -> None:
+        for part in self._parts:
+            ask_ahead(part)
+
+    def end(self) -> None:
+        """Give memory back that the files don't fit."""
+        for part in self._parts:
+            if not fits(part.base.nbytes if part.base is not None else part.nbytes):
+                let_go(part)
+        self._parts.clear()
