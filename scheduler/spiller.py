@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("windrow")
 PART = 8
 """An eighth of an arena is spilled at a time."""
-PAUSE = 0.05
+PAUSE = 0.01
 """Seconds between two looks at what could be spilled ahead."""
 TRIMMING = 0.5
 """Seconds after which a rank that is short of memory is told again what is free."""
