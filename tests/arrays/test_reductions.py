@@ -270,3 +270,17 @@ def test_variances_of_equal_numbers_and_of_extreme_ones() -> None:
             for chunks in (4, 2, 1):
                 found, expected = wr.from_array(np.array(data), chunks=chunks).var().compute(), np.var(data)
                 assert np.isfinite(found) == np.isfinite(expected)
+
+
+def test_where_extremes_are_beside_a_last_axis_of_one():
+    x = np.random.default_rng(1).standard_normal((20_000, 5, 1))
+    a = wr.from_array(x, chunks=x.shape)
+    np.testing.assert_array_equal(a.argmin(axis=1).compute(), x.argmin(axis=1))
+    np.testing.assert_array_equal(a.argmax(axis=1).compute(), x.argmax(axis=1))
+
+
+def test_unravel_index_beside_a_last_axis_of_one():
+    numbers = np.random.default_rng(1).integers(0, 20, (20_000, 1))
+    found = wr.compute(*wr.unravel_index(wr.from_array(numbers, chunks=numbers.shape), (4, 5)))
+    for one, wanted in zip(found, divmod(numbers, 5), strict=True):
+        np.testing.assert_array_equal(one, wanted)

@@ -5,6 +5,7 @@ import pytest
 
 import windrow as wr
 from windrow.workers.kernels.compiled import course, numpy_loops
+from windrow.workers.kernels.compiled.courses import LEAST_ELEMENTS
 from windrow.workers.kernels.interpreter.tile_loop import Tiles
 
 SHAPES = [
@@ -19,23 +20,25 @@ SHAPES = [
     ((2, 3, 300, 400), (2, 3, 300, 400)),
 ]
 HEADS = ("sum", "mean", "prod", "min", "max", "var", "std")
+SOME = ("nansum", "nanmean", "nanmin", "nanmax")
 
 
 @pytest.fixture
 def runs(monkeypatch):
-    """Count courses, and the tiles that the interpreter makes."""
+    """Count courses, and the tiles that the interpreter makes of blocks that aren't small."""
     found = {"courses": 0, "tiles": 0}
     run, tile = course.Course.run, Tiles.__call__
 
-    def count(name, act):
-        def counted(*args):
-            found[name] += 1
-            return act(*args)
+    def count_course(*args):
+        found["courses"] += 1
+        return run(*args)
 
-        return counted
+    def count_tile(tiles, *args):
+        found["tiles"] += np.prod(tiles._frame.shape) >= LEAST_ELEMENTS
+        return tile(tiles, *args)
 
-    monkeypatch.setattr(course.Course, "run", count("courses", run))
-    monkeypatch.setattr(Tiles, "__call__", count("tiles", tile))
+    monkeypatch.setattr(course.Course, "run", count_course)
+    monkeypatch.setattr(Tiles, "__call__", count_tile)
     return found
 
 
@@ -75,6 +78,22 @@ def test_reductions_along_axes_have_the_interpreters_bits(runs, shape, chunks, h
     compare(runs, lambda: [getattr(a, head)(axis=axis) for head in HEADS for axis in axes])
     runs.update(courses=0, tiles=0)
     compare(runs, lambda: [getattr(wr.exp(a / 300), head)() for head in HEADS])
+    runs.update(courses=0, tiles=0)
+    compare(runs, lambda: [getattr(wr, head)(a, axis=axis) for head in SOME for axis in axes])
+    runs.update(courses=0, tiles=0)
+    axes = None, *range(len(shape))
+    compare(runs, lambda: [getattr(a, head)(axis=axis) for head in ("argmin", "argmax") for axis in axes])
+
+
+def test_first_extremes_of_equal_ones(runs):
+    draw = np.random.default_rng(1)
+    x = draw.integers(0, 7, (500, 300)).astype("i4")
+    for dtype in ("i4", "u8", "f8"):
+        a = wr.from_array(x.astype(dtype), chunks=(250, 300)).persist()
+        runs.update(courses=0, tiles=0)
+        found = compare(runs, lambda a=a: [a.argmin(axis=0), a.argmax(axis=1), a.argmax(), a.argmin()])
+        for one, wanted in zip(found, [x.argmin(0), x.argmax(1), x.argmax(), x.argmin()], strict=True):
+            np.testing.assert_array_equal(one, wanted)
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "c8"])

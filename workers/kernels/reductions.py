@@ -18,6 +18,7 @@ import numpy as np
 
 from ...graph.kinds.reduction import SELECTED, Level, count_reduced
 from ...graph.together import field_name
+from .blocks.positions import coordinates
 from .moments import moments_finish, moments_merge, moments_tile, some_moments_finish, some_moments_tile
 from .selected import extreme_of_selected, mean_of_selected, selected_merge, selected_tile, spread_of_selected
 from .sums import add_along, is_whole, lanes_of, reduce_lanes
@@ -155,7 +156,7 @@ def _extreme_head(name: str, *, skips: bool = False) -> ReductionKernel:
         flat = x.transpose(*kept, *axes).reshape(*(x.shape[i] for i in kept), math.prod(extents))
         lost = np.isnan(flat) if skips else None
         local = find(flat if lost is None else np.where(lost, flat.dtype.type(worst), flat), axis=-1)
-        inside = np.unravel_index(local, extents) if axes else ()
+        inside = coordinates(local, extents) if axes else ()
         index: Any = np.zeros(local.shape, np.int64)
         for a, i in zip(axes, inside, strict=True):
             begin = origin[:, a - 1].reshape(-1, *(1,) * (len(kept) - 1))

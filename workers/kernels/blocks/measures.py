@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .positions import coordinates
+
 if TYPE_CHECKING:
     from ....graph.grid import Grid
 
@@ -220,4 +222,4 @@ def field(found: Array, name: str) -> Array:
 
 def unravel(at: Array, shape: tuple[int, ...]) -> Array:
     """Return coordinates along a last axis."""
-    return np.stack(np.unravel_index(at, shape), -1) if shape else np.zeros((*at.shape, 0), np.int64)
+    return np.stack(coordinates(at, shape), -1) if shape else np.zeros((*at.shape, 0), np.int64)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .positions import coordinates
+
 Array = np.ndarray[Any, Any]
 
 
@@ -15,7 +17,7 @@ def at(block: Array, numbers: Array, *rest: Any, where: tuple[slice, ...]) -> Ar
     `rest` are the second operand's values, if there is one, the ufunc's name and the array's shape.
     """
     *values, ufunc, shape = rest
-    places = np.unravel_index(numbers, shape)
+    places = coordinates(numbers, shape)
     mine = np.ones(numbers.shape, bool)
     for place, part in zip(places, where, strict=True):
         mine &= (place >= part.start) & (place < part.stop)

@@ -11,8 +11,10 @@ import numpy as np
 from .course import COPY, EVERY, FIRST, FIRST_GROUP, FIRST_TILE, Spot
 from .course_plan import NotCourse, Plot, ufunc_loop
 from .loops import LANES, begin_of_sums
+from .making import ready
 
 if TYPE_CHECKING:
+    from ..interpreter.frame import Frame
     from .course_plan import Cut
     from .llvm_text import DType
 
@@ -87,6 +89,21 @@ class Fold:
             return 1, 1, elements
         rows = elements // self.width if self.rows < 0 else min(self.rows, elements)
         return elements // (rows * self.width), rows, self.width
+
+    def rows_before(self) -> Array:
+        """Return how many rows the tiles before each one had that have the same results: (groups, tiles)."""
+        cut = self.cut
+        found, before = np.zeros((cut.groups, cut.tiles)), 0.0
+        for group in range(cut.groups):
+            for tile in range(cut.tiles):
+                begins = (tile == 0 or not self.first & FIRST_TILE) and (group == 0 or not self.first & FIRST_GROUP)
+                if begins:
+                    before = 0.0
+                elif self.first == FIRST_GROUP:
+                    before = float(group)
+                found[group, tile] = before
+                before += self.extents(min(cut.tile, cut.group - tile * cut.tile))[1]
+        return found
 
 
 class Reducer:
@@ -172,21 +189,27 @@ class Reducer:
 
 
 class Total:
-    """The calls of a reduction that is one ufunc's, with its state."""
+    """The calls of a reduction that is one ufunc's, with its state; `zeroed` is the loop that leaves out NaN before."""
 
-    def __init__(self, plot: Plot, fold: Fold, name: str, dtype: DType, number: int) -> None:
+    def __init__(self, plot: Plot, fold: Fold, name: str, dtype: DType, number: int, zeroed: str = "") -> None:
         self._reducer, self.fold, self._number = Reducer(plot, fold, name, dtype), fold, number
+        self._zeroed = zeroed
         self._count = LANES if fold.lanes else fold.results
         self._state = plot.lend(("state", number), self._count * dtype.itemsize)
 
     def functions(self, elements: int) -> dict[str, Any]:
-        """Return the compiled loops that it needs: none."""
-        return {}
+        """Return the compiled loop that it needs; None in place of one that isn't there, but will be."""
+        return {self._zeroed: ready(self._zeroed, 1, elements)} if self._zeroed else {}
 
     def write(self, source: Spot, elements: int, tiles: int, functions: dict[str, int]) -> None:
         """Add the calls that reduce a tile of so many elements, and merge it into the state."""
         fold, reducer = self.fold, self._reducer
         size = reducer.size
+        if self._zeroed:
+            known = reducer.plot.lend("zeroed", reducer.plot.cut.tile * size).going(step=size)
+            spots = source, source, known
+            reducer.plot.add((functions[self._zeroed], 0), spots, (1, 0, elements), tiles, kind=len(spots))
+            source = known
         if not fold.first:
             state = Spot(self._state.operand, self._state.base, fold.group * size, fold.tile * size)
             reducer.reduce(source, elements, tiles, state)
@@ -207,7 +230,7 @@ class Total:
         self._reducer.copy(state, made, count, tiles, fold.first)
         self._reducer.merge(state, made, count, tiles, -fold.first)
 
-    def read(self, memory: Array) -> Array:
+    def read(self, memory: Array, frame: Frame) -> Array:
         """Return the state, as the head closes it."""
         fold, dtype = self.fold, self._reducer.dtype
         found = memory[self._state.base : self._state.base + self._count * dtype.itemsize].view(dtype).copy()

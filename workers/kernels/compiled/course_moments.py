@@ -20,6 +20,7 @@ from .llvm_text import Body, DType, Text, cast, register
 from .making import ENTRY, ready
 
 if TYPE_CHECKING:
+    from ..interpreter.frame import Frame
     from .course_folds import Fold
     from .course_plan import Plot
 
@@ -139,18 +140,9 @@ class Moments:
     def _counts(self) -> Spot:
         """Return where a tile's two numbers are: how many elements came before, and which share its own are of all."""
         cut, fold = self.plot.cut, self.fold
-        table, before = np.zeros((cut.groups, cut.tiles, 2)), 0.0
-        for group in range(cut.groups):
-            for tile in range(cut.tiles):
-                elements = min(cut.tile, cut.group - tile * cut.tile)
-                many = float(fold.extents(elements)[1])
-                begins = (tile == 0 or not fold.first & 1) and (group == 0 or not fold.first & 2)
-                if begins:
-                    before = 0.0
-                elif fold.first == 2:
-                    before = float(group)
-                table[group, tile] = before, many / max(before + many, 1.0)
-                before += many
+        before = fold.rows_before()
+        many = np.array([fold.extents(min(cut.tile, cut.group - tile * cut.tile))[1] for tile in range(cut.tiles)])
+        table = np.stack([before, many / np.maximum(before + many, 1)], -1)
         spot = self.plot.constant(table)
         return Spot(spot.operand, spot.base, table.strides[0], table.strides[1])
 
@@ -162,7 +154,7 @@ class Moments:
         self._sums.halve(lanes, count, tiles)
         self.plot.add((0, 0), (to, lanes), (1, 1, self.dtype.itemsize), tiles, kind=COPY)
 
-    def read(self, memory: Array) -> Array:
+    def read(self, memory: Array, frame: Frame) -> Array:
         """Return the state as records of a partial result."""
         fold, size = self.fold, self.dtype.itemsize
         n = fold.cut.size // max(self.results, 1)

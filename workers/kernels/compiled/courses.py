@@ -19,6 +19,7 @@ from .course_draws import Draw, Drawn, is_drawn
 from .course_folds import UFUNCS, Fold, Total
 from .course_moments import Moments
 from .course_plan import INPUTS, OUT, Cut, Inputs, NotCourse, Plot, Steps
+from .course_search import SEARCHES, Searched, zeroed_text
 from .loops import LANES
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Ready:
 
     course: Course
     scratch: int
-    read: tuple[Callable[[Array], Array], ...] = ()
+    read: tuple[Callable[[Array, Frame], Array], ...] = ()
 
 
 _known: WeakKeyDictionary[Program, dict[Any, Ready | None]] = WeakKeyDictionary()
@@ -71,7 +72,7 @@ def reduce(frame: Frame) -> list[Array] | None:
         return None
     ready_course, function, operands = found
     memory = _run(ready_course, function, operands, 0)
-    return [read(memory) for read in ready_course.read]
+    return [read(memory, frame) for read in ready_course.read]
 
 
 def turn(frame: Frame, kernel: Bound, function: Native, inputs: list[Array], out: Array | None) -> list[Array] | None:
@@ -99,7 +100,7 @@ def turn(frame: Frame, kernel: Bound, function: Native, inputs: list[Array], out
     if found is None:
         return None
     memory = _run(found, conduct, inputs, 0 if out is None else address_of(out))
-    return [read(memory) for read in found.read]
+    return [read(memory, frame) for read in found.read]
 
 
 def _make_turned(frame: Frame, kernel: Bound, function: Native, wholes: dict[int, Array], cut: Cut) -> Ready | None:
@@ -202,15 +203,21 @@ def _make(
     return Ready(course, plot.scratch, tuple([fold.read for fold in folds]))
 
 
-def _fold(plot: Plot, level: Level, dtype: DType, number: int) -> Total | Moments:
+def _fold(plot: Plot, level: Level, dtype: DType, number: int) -> Total | Moments | Searched:
     """Return what writes a reduction's calls for a tile, and reads its state at the end."""
     head, target = level.reduce.head, level.target
-    if dtype != target or head not in (*UFUNCS, "var", "std"):
+    if head in SEARCHES:
+        return Searched(plot, Fold.of(plot.cut, tuple(level.reduce.axes), False), level, dtype, number)
+    if dtype != target or head not in (*UFUNCS, "var", "std", "sum_some"):
         raise NotCourse(head)
     on_lanes = target.kind in "fc" and UFUNCS.get(head, "add") == "add"
     fold = Fold.of(plot.cut, tuple(level.reduce.axes), on_lanes)
     if head in ("var", "std"):
         return Moments(plot, fold, partial_dtype(level.reduce, level.source, target), number)
+    if head == "sum_some":
+        if target.kind != "f" or target.itemsize not in (4, 8):
+            raise NotCourse(head)
+        return Total(plot, fold, "add", target, number, zeroed_text(target))
     return Total(plot, fold, UFUNCS[head], target, number)
 
 

@@ -71,6 +71,8 @@ class Frame:
     @cached_property
     def origins(self) -> Array:
         """Positions of the blocks' first elements, (blocks, axes)."""
+        if len(self.blocks) == 1:
+            return np.array([self.stage.domain.block_origin(self.blocks[0])], np.int64)
         return self.stage.domain.block_origins(np.asarray(self.blocks, np.int64))
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ....graph.kinds.source import Full
 from ....graph.program import Apply, Generate
 from ...config import config
 from ..buffers import Buffers
@@ -187,6 +188,9 @@ class Tiles:
     def _generate(self, number: int, region: Region, target: Array) -> None:
         step = self._frame.program.values[number]
         assert isinstance(step, Generate)
+        if isinstance(step.source, Full):  # the same everywhere
+            target.fill(step.source.value)
+            return
         origin = np.zeros((len(self._frame.blocks), len(step.axes)), np.int64)
         for own, a in enumerate(step.axes):
             if a is not None:
