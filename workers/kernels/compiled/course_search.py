@@ -65,8 +65,8 @@ class Searched:
         for begins, when in ((1, fold.first), (0, -fold.first)) if fold.first else ((1, 0),):
             self.plot.add((functions[self._text], begins), spots, (outer, rows, width), tiles, when, len(spots))
 
-    def read(self, held: Array, frame: Frame) -> Array:
-        """Return the state as a partial result."""
+    def read(self, held: Array, frame: Frame) -> Array | tuple[Array, Array]:
+        """Return the state, as the head closes it."""
         fold, level = self.fold, self.level
         shape = (1, *[1 if i in fold.axes else n for i, n in enumerate(fold.cut.shape)])
         found = [
@@ -79,9 +79,7 @@ class Searched:
         index: Any = np.zeros(shape, np.int64)
         for a, i in zip(fold.axes, inner, strict=True):
             index = index * level.shape[a] + i + frame.origins[0, a]
-        out = np.empty(shape, [("value", self.source), ("index", "i8")])
-        out["value"], out["index"] = found[0], index
-        return out
+        return found[0].copy(), index
 
 
 @lru_cache(maxsize=2)

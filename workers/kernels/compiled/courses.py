@@ -45,7 +45,7 @@ class Ready:
 
     course: Course
     scratch: int
-    read: tuple[Callable[[Array, Frame], Array], ...] = ()
+    read: tuple[Callable[[Array, Frame], Any], ...] = ()
 
 
 _known: WeakKeyDictionary[Program, dict[Any, Ready | None]] = WeakKeyDictionary()
@@ -63,7 +63,7 @@ def store(frame: Frame, last: int, out: Array) -> bool:
     return True
 
 
-def reduce(frame: Frame) -> list[Array] | None:
+def reduce(frame: Frame) -> list[Any] | None:
     """Reduce a program's result tile by tile; return the states of its reductions, as their heads close them."""
     level = frame.program.level
     assert level is not None
