@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -49,9 +50,11 @@ def _unshifted(
         shifts = shift_of(view.op) if isinstance(view.op, Move) else None
         if shifts is None:
             break
+        extents = [1 if a is None else out.shape[a + 1] for a, _ in shifts]
+        if len(out) * math.prod(extents) != out.size:  # along other axes it is repeated
+            break
         still = np.zeros(len(origin), np.int64)
         columns = [(still if a is None else origin[:, a]) + by for a, by in shifts]
-        extents = [1 if a is None else out.shape[a + 1] for a, _ in shifts]
         origin = np.stack(columns, axis=1) if columns else origin[:, :0]
         source, shape, out = view.source, view.shape, out.reshape(len(out), *extents)
     return source, shape, origin, out
