@@ -6,6 +6,7 @@ cost page faults; and nothing that is read goes through a map.
 
 from __future__ import annotations
 
+import itertools
 import os
 from contextlib import suppress
 from dataclasses import dataclass
@@ -142,6 +143,10 @@ def gather_bytes(source: Any, itemsize: int, offset: int, strides: Sequence[int]
         for index in np.ndindex(*counts[: inner - 1]):
             at = offset + sum(int(places[a][k]) for a, k in enumerate(index))
             _fill_spans(source, out[index], at, apart)
+    elif inner and steps[inner - 1] is None:
+        for index in np.ndindex(*counts[: inner - 1]):
+            at = offset + sum(int(places[a][k]) for a, k in enumerate(index))
+            _fill_places(source, out[index], at + places[inner - 1])
     else:
         for index in np.ndindex(*counts[:inner]):
             source.fill(out[index], offset + sum(int(places[a][k]) for a, k in enumerate(index)))
@@ -160,6 +165,22 @@ def _fill_spans(source: Any, out: Array, at: int, step: int) -> None:
         now = min(most, count - first)
         source.fill(span[: (now - 1) * step + run], at + first * step)
         out[first : first + now] = np.lib.stride_tricks.as_strided(span, (now, run), (step, 1))
+
+
+def _fill_places(source: Any, out: Array, places: Array) -> None:
+    """Read runs (count, run) at any places; those that lie near each other with what is between them."""
+    count, run = out.shape
+    order = np.argsort(places, kind="stable")
+    places = places[order]
+    part = np.append(0, np.cumsum(np.diff(places) > run + GAP))
+    first = np.searchsorted(part, part)
+    far = (places - places[first]) // SPAN
+    cuts = np.flatnonzero((np.diff(part) > 0) | (np.diff(far) > 0)) + 1
+    for lo, hi in itertools.pairwise([0, *cuts.tolist(), count]):
+        span = np.empty(int(places[hi - 1] - places[lo]) + run, np.uint8)
+        source.fill(span, int(places[lo]))
+        windows = np.lib.stride_tricks.sliding_window_view(span, run)
+        out[order[lo:hi]] = windows[places[lo:hi] - places[lo]]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..graph.errors import ArgumentError, DTypeError, FileError, ShapeError, WindrowError, bad
 from .sources import lock_for
+from .stores.picking import read_picked
 from .stores.zarr_loop import reading
 
 if TYPE_CHECKING:
@@ -89,8 +90,16 @@ def read_slices(source: Any, lock: Any, label: str, where: tuple[slice, ...]) ->
 
 
 def pick(data: HostData, where: tuple[slice, ...], picks: Picks) -> Array:
-    """Return what is picked of a rectangle of files, along each axis, and read no more."""
+    """Return what is picked of a rectangle of a source, along each axis, and read no more.
+
+    Of an object whose chunks nobody tells all is read that lies between the first and the last: it may decode it as a
+    whole.
+    """
     access = _access(data)
+    if data.file is None:
+        chunks = data.chunks or [max(1, s.stop - s.start) for s in where]
+        lock, dtype = access.guard(data), np.dtype(data.array.dtype)
+        return read_picked(lambda part: read_slices(data.array, lock, data.label, part), where, picks, chunks, dtype)
     opened = access.opened
     if opened is None:
         with access.opening:

@@ -273,9 +273,15 @@ class Reader:
     def _taken(self, number: int, piece: Piece) -> Array:
         """Return what a piece takes of a block that can be read in place, or from files."""
         data = self.producers[number].data
-        if data is not None and data.file is not None and piece.take:
-            return _from_files(data, self.producers[number].grid, piece)
+        if data is not None and piece.take and (data.file is not None or self._is_object(number, piece.block)):
+            return _from_source(data, self.producers[number].grid, piece)
         return take_part(self.block(number, piece.block), piece.take, piece.points)
+
+    def _is_object(self, number: int, block: int) -> bool:
+        """Whether a block is read here from an object of the user's, which isn't in memory."""
+        producer = self.producers[number]
+        outside = producer.data is not None and not producer.data.in_place
+        return outside and self.places[number][block // producer.blocks_per_task].owner == HOST
 
     def piece(self, inputs: tuple[int, ...], piece: Piece) -> Array:
         """Return what a piece takes, transposed and shaped as it is to be put."""
@@ -303,8 +309,8 @@ def arrange(found: Array, piece: Piece) -> Array:
     return found
 
 
-def _from_files(data: HostData, grid: Grid, piece: Piece) -> Array:
-    """Return what a piece takes of a block in files, of which no more is read than needed."""
+def _from_source(data: HostData, grid: Grid, piece: Piece) -> Array:
+    """Return what a piece takes of a block in files, or of an object, of which no more is read than needed."""
     where, shape = grid.block_slices(piece.block), grid.block_shape(piece.block)
     picks: list[range | Index] = [range(n) for n in shape]
     rest: list[Any] = [slice(None)] * len(shape)

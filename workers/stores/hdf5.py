@@ -205,7 +205,8 @@ class OpenHdf5:
         source = self._source
         place = source.place
         stored = source.dtype if source.decoding is None else source.decoding.stored
-        found = read_picked(self._fetch, where, picks, source.chunks, stored)
+        chunks = source.chunks if max(source.chunks, default=1) > 1 else None
+        found = read_picked(self._fetch, where, picks, chunks, stored)
         if source.decoding is not None:
             found = source.decoding.apply(place.label, source.shown, found)
         return found

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ..filed import GAP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +23,7 @@ def read_picked(
     fetch: Callable[[tuple[slice, ...]], Array],
     where: tuple[slice, ...],
     picks: Picks,
-    chunks: Sequence[int],
+    chunks: Sequence[int] | None,
     dtype: np.dtype[Any],
 ) -> Array:
     """Return what is picked of a rectangle along each axis.
@@ -34,14 +37,19 @@ def read_picked(
     picks
         The positions in it.
     chunks
-        What the store reads at once along each axis: runs of positions nearer than this are one.
+        What the store reads at once along each axis: runs of positions nearer than this are one. None where it can
+        read any element alone: then runs are one between which few bytes lie.
     dtype
         Of the elements, as they are stored.
     """
     shape = tuple(len(p) for p in picks)
     if 0 in shape:
         return np.empty(shape, dtype)
-    runs = [_runs(pick, chunk) for pick, chunk in zip(picks, chunks, strict=True)]
+    near = [max(DENSE, chunk) for chunk in chunks or ()]
+    if chunks is None:
+        spans = [abs(int(p[-1]) - int(p[0])) + 1 if isinstance(p, range) else int(np.ptp(p)) + 1 for p in picks]
+        near = [max(DENSE, GAP // (dtype.itemsize * math.prod(spans[axis + 1 :]) or 1)) for axis in range(len(spans))]
+    runs = [_runs(pick, most) for pick, most in zip(picks, near, strict=True)]
     if all(len(each) == 1 for each in runs):
         return np.asarray(_take(fetch, where, tuple(each[0] for each in runs)), dtype)  # scalars lose orders of bytes
     made = np.empty(shape, dtype)
@@ -55,16 +63,17 @@ _Run = tuple[int, int, Any, Any]
 """First position and one past the last, where in the result they go, which of those read are taken."""
 
 
-def _runs(pick: range | Array, chunk: int) -> list[_Run]:
+def _runs(pick: range | Array, near: int) -> list[_Run]:
+    """Cut positions into runs, within which they are no further apart than `near`."""
     if isinstance(pick, range):
         least, most = min(pick[0], pick[-1]), max(pick[0], pick[-1])
-        if abs(pick.step) <= max(DENSE, chunk):
+        if abs(pick.step) <= near:
             taken = slice(None, None, pick.step) if len(pick) > 1 else slice(None)
             return [(least, most + 1, np.arange(len(pick)), taken)]
         pick = np.arange(pick.start, pick.stop, pick.step)
     order = np.argsort(pick, kind="stable")
     ordered = pick[order]
-    cuts = np.flatnonzero(np.diff(ordered) > max(DENSE, chunk)) + 1
+    cuts = np.flatnonzero(np.diff(ordered) > near) + 1
     found: list[_Run] = []
     for places, positions in zip(np.split(order, cuts), np.split(ordered, cuts), strict=True):
         first = int(positions[0])
