@@ -233,3 +233,21 @@ def test_tables_of_the_arena_tell_who_is_ahead(module):
     assert "processor time 0.50 times that of dask in the geometric mean of 1 operations, 0 above 1" in text
     assert "processor time 3.00 times that of dask in the geometric mean of 1 operations, 1 above 1" in text
     assert "- memory/a: 2 GiB, dask 1 GiB" in text
+
+
+@pytest.mark.slow
+@pytest.mark.ranks
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_more_than_memory_goes_from_files_to_files(tmp_path, ranks):
+    words = ["--gib", 0.75, "--memory", "128 MiB", "--ranks", ranks, "--seconds", 100]
+    done = run(tmp_path, BENCHMARKS / "out_of_core.py", *words)
+    if "PermissionError" in done.stderr or "no memory control groups" in done.stderr:
+        pytest.skip("no control group can be made here")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == 8
+    for step in found:
+        assert not step["wrong"], step
+        assert not step["killed"], step
+        assert step["peak"] < step["limit"], step

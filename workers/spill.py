@@ -12,7 +12,6 @@ import fcntl
 import mmap
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -69,20 +68,27 @@ class SpillFile:
 
     def _write(self, slabs: Sequence[Bytes]) -> None:
         """Write the pieces, every other one by another thread: one is put together while one is written."""
-        begins = range(0, self.size, PIECE)
+        errors: list[BaseException] = []
+        other = threading.Thread(target=self._write_pieces, args=(slabs, 1, errors), name="windrow-spill", daemon=True)
+        try:
+            if self.size > PIECE:
+                other.start()
+        except RuntimeError:  # Python ends, and begins no threads any more
+            self._write_pieces(slabs, 1, errors)
+        self._write_pieces(slabs, 0, errors)
+        if other.ident is not None:
+            other.join()
+        if errors:
+            raise errors[0]
 
-        def write(first: int) -> None:
-            buffer = mmap.mmap(-1, PIECE)
-            piece: Bytes = np.frombuffer(buffer, np.uint8)
-            for begin in begins[first::2]:
+    def _write_pieces(self, slabs: Sequence[Bytes], first: int, errors: list[BaseException]) -> None:
+        try:
+            piece: Bytes = np.frombuffer(mmap.mmap(-1, PIECE), np.uint8)
+            for begin in range(first * PIECE, self.size, 2 * PIECE):
                 count = self._gather(slabs, begin, piece)
                 _write_at(self.descriptor, piece[: -(-count // PAGE) * PAGE], begin)
-
-        if len(begins) == 1:
-            write(0)
-            return
-        with ThreadPoolExecutor(2, "windrow-spill") as pool:
-            list(pool.map(write, range(2)))
+        except BaseException as error:
+            errors.append(error)
 
     def _gather(self, slabs: Sequence[Bytes], begin: int, piece: Bytes) -> int:
         """Fill a piece with the bytes of the file from `begin` on; return how many there are."""
@@ -109,6 +115,8 @@ class Spills:
         self._files: dict[int, SpillFile] = {}
         self._work: SimpleQueue[tuple[Spill, list[Bytes]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._closed = False
 
     def __len__(self) -> int:
         return len(self._files)
@@ -132,6 +140,8 @@ class Spills:
     def close(self) -> None:
         """Close all files; what is being written is closed when it is written."""
         self._work.put(None)
+        with self._lock:
+            self._closed = True
         for source in list(self._files):
             self.drop(source)
 
@@ -146,7 +156,11 @@ class Spills:
             file = SpillFile(self._folder, slabs, fits(own + int(command.sizes.sum())))
         except OSError as error:
             return Spilled(self._rank, command.number, -1, command.offsets, str(error))
-        self._files[file.descriptor] = file
+        with self._lock:
+            if self._closed:
+                file.close()
+            else:
+                self._files[file.descriptor] = file
         return Spilled(self._rank, command.number, file.descriptor, file.offsets)
 
 

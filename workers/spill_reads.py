@@ -23,13 +23,17 @@ class SpillReads:
 
     def __init__(self, run: Run, reader: Reader) -> None:
         self._parts: list[Bytes] = []
+        whole: dict[tuple[int, int], int] = {}
         stage = reader.stage
         for places, producer in zip(run.inputs, reader.producers, strict=True):
             for i in (places.sources >= 0).nonzero()[0].tolist():
-                memory = reader.memory(Place(int(places.owners[i]), 0, int(places.sources[i])))
+                file = int(places.owners[i]), int(places.sources[i])
+                memory = reader.memory(Place(file[0], 0, file[1]))
                 if memory is not None:
+                    whole[file] = memory.nbytes
                     begin, size = int(places.offsets[i]), int(producer.all_slab_bytes[places.tasks[i]])
                     self._parts.append(memory[begin : begin + size])
+        self._all_bytes = sum(whole.values())
         each = stage.domain.largest * math.prod(stage.groups) * stage.blocks_per_task * stage.dtype.itemsize
         taken = each * len(run.tasks) * max(1, len(run.inputs))
         if self._parts and sum(part.nbytes for part in self._parts) <= WHOLE * taken:
@@ -41,7 +45,7 @@ class SpillReads:
 
     def end(self) -> None:
         """Give memory back that the files don't fit."""
-        for part in self._parts:
-            if not fits(part.base.nbytes if part.base is not None else part.nbytes):
+        if self._parts and not fits(self._all_bytes):
+            for part in self._parts:
                 let_go(part)
         self._parts.clear()

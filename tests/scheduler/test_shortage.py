@@ -242,3 +242,27 @@ def test_a_share_is_private_memory_and_the_own_arena():
 
     share = Share(Limit(1 << 30, "Slurm"), SimpleNamespace(shared_bytes=lambda: 1 << 29))
     assert 1 << 29 < share.used() < 1 << 32
+
+
+AMID = """
+import sys, time
+import windrow as wr
+x = wr.random.default_rng(0).random((64, 1 << 17), chunks=(1, 1 << 17)).persist()  # 64 MiB
+engine = wr.cluster()._session.engine
+while not engine.local.spills:
+    time.sleep(0.001)
+if sys.argv[1] == "kill":
+    import os, signal
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("how", ["end", "kill"])
+def test_an_end_amid_spilling_leaves_nothing(launch, tmp_path, how):
+    (tmp_path / "amid.py").write_text(AMID)
+    folder = tmp_path / "spilled"
+    folder.mkdir(mode=0o700)
+    done = launch(0, "amid.py", how, WINDROW_MEMORY="8 MiB", WINDROW_SPILL_DIR=str(folder))
+    assert done.err == ""
+    assert (done.status == 0) == (how == "end")
+    assert not list(folder.iterdir())
