@@ -31,6 +31,7 @@ from .host_copies import HostCopies
 from .inputs import Inputs
 from .interrupts import Interrupted
 from .kernels.interpreter.block_calls import BlockError
+from .lock_hint import LockHint
 from .one_sided.began import enter
 from .output import finish_lines
 from .pages_ahead import PagesAhead
@@ -96,6 +97,7 @@ class Rank:
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._asked: SimpleQueue[tuple[int, Region, Bytes, Callable[[bool], None]]] = SimpleQueue()
         self._later: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._hint = LockHint(threads if transport.size == 1 else 1)
         self._compute = ComputeThreads(transport, threads, self._begin, self.emit)
         arena = transport.arena(self.rank)
         self._ahead = PagesAhead(arena, self._is_idle) if transport.size > 1 and arena is not None else None
@@ -290,7 +292,7 @@ class Rank:
 
     def _do(self, run: Run, reader: Reader) -> Event:
         """Run a batch; return what came of it."""
-        begin = time.perf_counter()
+        begin, used = time.perf_counter(), time.thread_time()
         try:
             try:
                 self._run(run, reader)
@@ -298,7 +300,10 @@ class Rank:
                 reader.ahead.clear()
                 if reader.spilled is not None:
                     reader.spilled.end()
-            return Done(self.rank, run.batch, time.perf_counter() - begin)
+            end = time.perf_counter()
+            if reader.stage.foreign:
+                self._hint.note(begin, end, time.thread_time() - used)
+            return Done(self.rank, run.batch, end - begin)
         except Interrupted:
             return Refused(self.rank, run.batch)
         except BlockError as error:

@@ -17,6 +17,7 @@ from ...scheduler.html import size_text
 from ...scheduler.refusal import check_room
 from ...scheduler.timings import find_seconds
 from ...workers.kernels.compiled.telling import tell_interpreted
+from ...workers.lock_hint import MANY
 from ...workers.memory_limit import memory_limit
 from ..execution.deferred import sketch_plan
 from ..execution.holders import held_arrays
@@ -295,6 +296,7 @@ def explain(*arrays: Any) -> Explanation:
     crowded = [note for s in stages if s.token not in hosts | handed and (note := _describe_crowding(s, arenas))]
     notes += crowded
     notes += [note for s in stages if (note := _describe_source(s))] if len(arenas) > 1 else []
+    notes += [_describe_lock(s) for s in stages if s.foreign] if len(arenas) == 1 and session().threads > MANY else []
     later = {node.token for node in waiting}
     mine = [s for s in stages if s.data is None]
     took = session().ask(partial(find_seconds, tokens=[s.token for s in mine]))
@@ -335,6 +337,15 @@ def _describe_crowding(stage: Stage, arenas: list[int]) -> str:
             "what isn't read soon goes to disk"
         )
     return ""
+
+
+def _describe_lock(stage: Stage) -> str:
+    """Say what keeps Python's lock from the other threads of a process."""
+    where = f" at {stage.origin.rpartition('/')[2]}" if stage.origin else ""
+    return (
+        f"{stage.name}{where}: calls a function of yours, which holds Python's lock unless it is in compiled code; "
+        "ranks have a lock each (python -m windrow -n auto)"
+    )
 
 
 def _describe_source(stage: Stage) -> str:
