@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +53,7 @@ class Cut:
     tile: int
 
     @staticmethod
+    @lru_cache(maxsize=256)
     def of(shape: tuple[int, ...]) -> Cut:
         """Return the cuts of `tile_regions.regions`."""
         size, group, tile = cuts(shape)

@@ -36,7 +36,7 @@ Array = np.ndarray[Any, Any]
 LEAST_ELEMENTS = 1 << 14
 """Smaller blocks take no longer than the course's table."""
 
-_scratch = Buffers(1 << 28, begin=1 << 22)
+_scratch = Buffers(1 << 26, begin=1 << 22)
 
 
 @dataclass(frozen=True)
