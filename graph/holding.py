@@ -2,9 +2,10 @@
 
 A compressed chunk is decoded whole, however little of it is wanted. So a stage that reads parts of it for many of its
 blocks (a change of chunks, a halo, a transposition) reads a copy of the source instead, whose blocks are whole stored
-chunks. So do stages one of which waits for what another makes of the same source, as `x - x.mean()` does, where the
-copy fits into memory well. What reads each stored chunk once goes on reading the source, and only what it needs of it;
-stages that begin together share what they read (`workers.reading`).
+chunks. So do stages one of which waits for what another makes of the same source, as `x - x.mean()` does, and those
+that read very many small pieces of a plain file's chunks, where the copy fits into memory well. What reads each
+stored chunk once goes on reading the source, and only what it needs of it; stages that begin together share what they
+read (`workers.reading`).
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _OF_POSITIONS = (Slice, Window, Fixed, Take, Runs, Periodic, Counted, Marked)
 OFTEN, MUCH = 1.1, 4
 """A source is held where its stored chunks would be decoded more than so many times as often as for the copy; and where
 that has no room, and goes to disk."""
+SCRAPS, SCRAP = 8, 1 << 16
+"""Pieces of a plain file's chunk that are many, and bytes of one that is small."""
 FEW = 64
 """Of so many blocks it is looked at piece by piece what they read: at the ends of a halo a block may read one twice."""
 MOST = 1 << 22
@@ -137,7 +140,7 @@ def find_read_often(stages: list[Stage], room: int) -> dict[str, Grid]:
     `room` is how many bytes all ranks have.
     """
     sources = {s.token: _Stored(s) for s in stages if s.data is not None and s.data.stored is not None and s.grid.size}
-    found: dict[str, Grid] = {}
+    found = _find_read_in_scraps(stages, room)
     past: dict[str, frozenset[str]] = {}  # the sources that were read for what each stage makes
     for stage in stages if sources else ():
         before = frozenset().union(*(past.get(token, ()) for token in stage.inputs))
@@ -152,6 +155,24 @@ def find_read_often(stages: list[Stage], room: int) -> dict[str, Grid]:
             nbytes = source.nbytes * wanted // source.chunks.nblocks
             again = token in before and nbytes <= room // 2 and source.total > OFTEN * wanted
             if again or len(read) > (OFTEN if nbytes <= room else MUCH) * wanted:
+                found[token] = source.grid
+    return found
+
+
+def _find_read_in_scraps(stages: list[Stage], room: int) -> dict[str, Grid]:
+    """Return the plain files whose chunks stages read in many small pieces, each of which is asked for by itself."""
+    files = {s.token: s for s in stages if s.data is not None and s.data.file is not None and not s.data.slow}
+    found: dict[str, Grid] = {}
+    for stage in stages if files else ():
+        for number, token in enumerate(stage.inputs):
+            source = files.get(token)
+            if source is None or token in found or not source.grid.size or source.grid.nblocks > MOST:
+                continue
+            blocks = np.arange(stage.domain.nblocks)
+            rows = [each for value in stage.program.values for k, each in stage.rows(value, blocks) if k == number]
+            items = np.concatenate([np.zeros(0, np.int64), *(each.items for each in rows)])
+            nbytes = int(source.grid.block_sizes(distinct(items)).sum()) * source.dtype.itemsize
+            if len(items) > SCRAPS * len(distinct(items)) and nbytes < SCRAP * len(items) and nbytes <= room // 2:
                 found[token] = source.grid
     return found
 

@@ -53,6 +53,19 @@ def test_few_reads_of_elements_that_hdf5_has_in_one_piece(case, tmp_path, monkey
     assert len(asked) < 50
 
 
+def test_small_pieces_of_a_folders_chunks_are_no_reads_of_their_own(tmp_path, monkeypatch):
+    values = np.random.default_rng(0).random((50, 40, 30))
+    wr.save(tmp_path / "x", wr.from_array(values, chunks=(1, 40, 30)))
+    read = []
+    plain = os.preadv
+    monkeypatch.setattr(os, "preadv", lambda *given: (read.append(1), plain(*given))[1])
+    x = wr.load(tmp_path / "x")
+    read.clear()
+    np.testing.assert_allclose(x.rechunk((-1, 4, 5)).sum(axis=0).compute(), values.sum(0))
+    assert len(read) < 3 * 50
+    np.testing.assert_array_equal(x[:, 3:5, 7].compute(), values[:, 3:5, 7])
+
+
 class Object:
     """Something with slices, which counts what it gives."""
 
