@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ...array import Array
 from ...ops.sliding_window import sliding_window_view
 from ..placing import place
-from . import blocks, dates, grouping, indexing, lines
+from . import blocks, dates, grouping, indexing, lines, rolling
 from .overwriting import keep_what_is_read
 
 if TYPE_CHECKING:
@@ -153,6 +153,8 @@ GATES: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
     ("xarray.core.duck_array_ops", "push", _for_first(lines.fill_forward)),
     ("xarray.core.duck_array_ops", "sliding_window_view", _for_first(_windows)),
     ("xarray.core.missing", "apply_ufunc", lines.with_dtype),
+    ("xarray.computation.rolling", "DataArrayRolling._array_reduce", rolling.before_reducing),
+    ("xarray.computation.rolling", "DataArrayRolling._counts", rolling.before_counting),
     ("xarray.computation.fit", "least_squares", lines.least_squares),
     ("xarray.computation.fit", "is_duck_dask_array", _is_lazy),
     ("xarray.computation.weighted", "is_duck_dask_array", _is_lazy),

@@ -119,3 +119,50 @@ def _by_runs(x: Array, length: int, step: np.ufunc, target: np.dtype[Any]) -> Ar
             begins = step.accumulate(x[first + length : stop + length - 1], axis=0, dtype=wide)
             made[first + 1 : stop] = step(ends[1 : stop - first], begins)
     return made
+
+
+PIECE = 1 << 18
+"""Elements of a block that windows are reduced of at once."""
+
+
+def rolled(
+    x: Array, axis: int, length: int, reach: tuple[int, int], name: str, least: int, dtype: str, *, where: Where
+) -> Array:
+    """Return reductions of windows that reach before and after each element of a block; NaN where too little is there.
+
+    The block comes with all that its windows reach. Beyond the ends of the axis, which has `length` elements, NaN is
+    missing, and so are other numbers, which are zero.
+    """
+    shape = tuple(s.stop - s.start for s in where)
+    out, window = np.empty(shape, dtype), sum(reach) + 1
+    places = np.arange(where[axis].start, where[axis].stop)
+    inside = np.minimum(places + reach[1] + 1, length) - np.maximum(places - reach[0], 0)
+    lines, results = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
+    if lines.ndim == 1:
+        lines, results = lines[:, None], results[:, None]
+    step = max(1, PIECE // max(1, lines.size // max(1, lines.shape[1])))
+    inside = inside.reshape(-1, *(1,) * (lines.ndim - 1))
+    with np.errstate(all="ignore"):
+        for at in range(0, lines.shape[1], step):
+            results[:, at : at + step] = _rolled(lines[:, at : at + step], window, inside, name, least, out.dtype)
+    return out
+
+
+def _rolled(x: Array, window: int, inside: Array, name: str, least: int, dtype: np.dtype[Any]) -> Array:
+    reduce_runs = _by_runs if window > LONG else _by_doubling
+    lost = np.isnan(x) if x.dtype.kind == "f" else None
+    few = np.dtype(np.int16 if window < np.iinfo(np.int16).max else np.int64)
+    some = inside if lost is None else (window if not lost.any() else reduce_runs(~lost, window, np.add, few))
+    if name == "count":
+        return np.asarray(some)
+    step = _STEPS["sum" if name == "mean" else name]
+    if lost is not None:
+        nothing = {"prod": 1, "max": -np.inf, "min": np.inf}.get(name, 0)
+        x = np.where(lost, x.dtype.type(nothing), x)
+    target = np.dtype(np.int64 if x.dtype.kind == "b" else x.dtype) if dtype.kind != "f" or lost is None else dtype
+    target = target if target.kind == "f" else np.add.reduce(np.empty(0, target)).dtype
+    made = x if window == 1 else reduce_runs(x, window, step, target)
+    if name == "mean":
+        made = made / np.maximum(some, 1).astype(dtype)
+    enough = np.greater_equal(some, max(least, 1))
+    return made if enough.all() else np.where(enough, made, dtype.type(np.nan))

@@ -1,0 +1,111 @@
+"""Rolling windows of xarray along one axis: what is in a window, and how much of it is there, is found in one pass."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.kinds.mapping import BlockFunction
+from ...array import Array
+from ...base import make
+from ...chunking.coalesce import whole
+from ...chunking.halo import with_halo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OF_FLOATS = ("sum", "mean", "prod", "max", "min", "count")
+OF_OTHERS = ("sum", "mean", "count")
+"""Reductions that are known here, of numbers that may be missing, and of others."""
+LONG = 4
+"""Times the largest chunk from which on windows want the axis whole: each chunk would read so many others."""
+
+
+def before_reducing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Reduce windows of Windrow's arrays; what isn't known here goes xarray's way."""
+
+    @functools.wraps(original)
+    def chosen(self: Any, array_agg_func: Any, *args: Any, keep_attrs: Any = None, **kwargs: Any) -> Any:
+        by = array_agg_func or kwargs.get("rolling_agg_func")  # of means xarray gives its own, in two passes
+        name = getattr(by, "__name__", "").removeprefix("_")
+        options = kwargs.keys() - HANDLED
+        found = None if options else _reduced(self, name)
+        if found is None:
+            return original(self, array_agg_func, *args, keep_attrs=keep_attrs, **kwargs)
+        return _as_object(self, found, self._get_keep_attrs(keep_attrs))
+
+    return chosen
+
+
+HANDLED = {"bottleneck_move_func", "numbagg_move_func", "rolling_agg_func", "fillna", "sliding_window_view_kwargs"}
+"""What xarray says of how it would reduce them."""
+
+
+def before_counting(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Count what is there in windows of Windrow's arrays."""
+
+    @functools.wraps(original)
+    def chosen(self: Any, keep_attrs: Any = None) -> Any:
+        found = _reduced(self, "count")
+        return original(self, keep_attrs) if found is None else _as_object(self, found, bool(keep_attrs))
+
+    return chosen
+
+
+def _as_object(rolling: Any, found: Array, keep_attrs: bool) -> Any:
+    made = rolling.obj.copy(data=found)
+    if not keep_attrs:
+        made.attrs = {}
+    return made
+
+
+def _reduced(rolling: Any, name: str) -> Array | None:
+    """Return a reduction of windows, NaN where too little is in them; None where it isn't known here."""
+    obj = rolling.obj
+    array = obj.variable._data
+    if not isinstance(array, Array) or len(rolling.dim) != 1 or array.dtype == np.float16:
+        return None
+    floats = array.dtype.kind == "f"
+    if array.dtype.kind not in "biuf" or name not in (OF_FLOATS if floats else OF_OTHERS):
+        return None
+    axis, window = obj.get_axis_num(rolling.dim[0]), int(rolling.window[0])
+    before, after = (window // 2, window - 1 - window // 2) if rolling.center[0] else (window - 1, 0)
+    least = 0 if name == "count" else int(rolling.min_periods)
+    dtype = np.dtype(np.int64) if name == "count" else array.dtype if floats else np.dtype(np.float64)
+    if after == 0 and window >= array.shape[axis]:
+        return _running(array, axis, name, least, dtype)
+    return _sliding(array, axis, (before, after), name, least, dtype)
+
+
+def _sliding(array: Array, axis: int, reach: tuple[int, int], name: str, least: int, dtype: np.dtype[Any]) -> Array:
+    if sum(reach) > LONG * array.expr.grid.axes[axis].largest:
+        array = whole(array, (axis,))
+    nothing = np.array(np.nan if array.dtype.kind == "f" else 0, array.dtype)
+    depths = tuple(reach if i == axis else (0, 0) for i in range(array.ndim))
+    wide = with_halo(array, depths, tuple(nothing if i == axis else "none" for i in range(array.ndim)))
+    params = (axis, array.shape[axis], reach, name, least, dtype.str)
+    own = (tuple(range(array.ndim)),)
+    return make(BlockFunction("signal:rolled", params, own, where=True), (wide,), array.expr.grid, dtype)
+
+
+def _running(array: Array, axis: int, name: str, least: int, dtype: np.dtype[Any]) -> Array:
+    """Reduce windows that begin with the array: all that there is up to each place."""
+    xp: Any = importlib.import_module(str(__package__).partition(".")[0])
+    floats = array.dtype.kind == "f"
+    places = np.arange(1, array.shape[axis] + 1).reshape(-1, *(1,) * (array.ndim - axis - 1))
+    missing = xp.isnan(array) if floats else None
+    count = xp.broadcast_to(places, array.shape) if missing is None else xp.cumsum(~missing, axis, dtype=np.int64)
+    if name == "count":
+        return count.rechunk(array.chunks)  # type: ignore[no-any-return]
+    if name in ("max", "min"):
+        value = (xp.fmax if name == "max" else xp.fmin).accumulate(array, axis)
+    else:
+        filled = array if missing is None else xp.where(missing, array.dtype.type(name == "prod"), array)
+        wide = np.float64 if floats else None
+        value = (xp.cumprod if name == "prod" else xp.cumsum)(filled, axis, dtype=wide)
+    if name == "mean":
+        value = value / xp.maximum(count, 1)
+    return xp.where(count >= max(least, 1), value, np.nan).astype(dtype)  # type: ignore[no-any-return]
