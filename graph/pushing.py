@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .axismap import Slice
+from .axismap import AxisMap, Fixed, Slice
 from .expr import Expr
 from .grid import Axis, Grid
 from .kinds.elementwise import Elementwise
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .patches import Box, Patch
 
     Judge = Callable[[Expr], bool]
+    Axes = tuple[tuple[int | None, AxisMap], ...]
 
 DEEP = 16
 """Functions of functions are led through to such a depth."""
@@ -59,7 +60,7 @@ def push_down(
     """Return what stands for a move of an elementwise node that nothing else uses; None where it isn't one."""
     patches = find_patches(op, operands, node)
     if patches is None or not node.grid.size:
-        return None
+        return _pick(node, op, operands[0], sole, stored) if node.grid.size else None
     if op.name == "setitem":
         return _set(node, op, operands, patches, sole, stored)
     if len(patches) != 1 or op.fill is not None:
@@ -74,6 +75,58 @@ def push_down(
 
 def _goes_down(node: Expr, sole: Judge) -> bool:
     return isinstance(node.op, Elementwise) and sole(node)
+
+
+def _pick(node: Expr, op: Move, value: Expr, sole: Judge, stored: Callable[[str], bool]) -> Expr | None:
+    """Return the function of slices that a slice of a function is, with steps, single positions and new axes.
+
+    What is transposed is taken where it is little, since each operand would be transposed.
+    """
+    if len(op.routes) != 1 or op.fill is not None or not _goes_down(value, sole):
+        return None
+    if op.routes[0].order is not None and HALF * node.grid.size > value.grid.size:
+        return None
+    if not all(isinstance(axis_map, Slice | Fixed) for _, axis_map in op.routes[0].axes):
+        return None
+    made = _Picking(node, sole, stored).pick(value, op.routes[0].axes)
+    return Expr(made.op, made.operands, node.grid, node.dtype, made.origin, node.pin, node.token)
+
+
+@dataclass(frozen=True)
+class _Picking:
+    node: Expr
+    sole: Judge
+    stored: Callable[[str], bool]
+
+    def pick(self, value: Expr, axes: Axes, deep: int = 0) -> Expr:
+        """Return what a slice takes of an operand; where that has one element for all positions there is one axis."""
+        grid = self._grid(axes)
+        if _goes_down(value, self.sole) and deep < DEEP:
+            operands = tuple([self.pick(child, _broadcast(child, value, axes), deep + 1) for child in value.operands])
+            return Expr(value.op, operands, grid, value.dtype, value.origin)
+        if isinstance(value.op, Full):
+            return Expr(value.op, (), grid, value.dtype, value.origin)
+        move = Move("getitem", (Route(axes),))
+        if isinstance(value.op, Move) and not self.stored(value.token):
+            both = value.op.compose(move)
+            if both is not None:
+                return Expr(both, value.operands, grid, value.dtype, self.node.origin)
+        return Expr(move, (value,), grid, value.dtype, self.node.origin)
+
+    def _grid(self, axes: Axes) -> Grid:
+        """Return the chunks of the result along the axes that an operand has, and one of one element along others."""
+        mine = {target for target, _ in axes}
+        found = [axis if i in mine else Axis.whole(1) for i, axis in enumerate(self.node.grid.axes)]
+        return same_grid(Grid(found))
+
+
+def _broadcast(child: Expr, value: Expr, axes: Axes) -> Axes:
+    """Return what a slice of a function's result takes of an operand."""
+    skipped = value.grid.ndim - child.grid.ndim
+    return tuple(
+        (None, Fixed(0)) if n == 1 and m != 1 else each
+        for each, n, m in zip(axes[skipped:], child.shape, value.shape[skipped:], strict=True)
+    )
 
 
 @dataclass(frozen=True)

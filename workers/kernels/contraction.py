@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from .buffers import Buffers
+from .compiled.transposing import copy_tile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -75,8 +76,8 @@ def contract(op: Contract, pairs: Iterable[tuple[Block, Block]], out: Array) -> 
     order = [*batch, *rows, *columns]
     plain = order == list(op.out) and out.flags.c_contiguous
     total = np.empty((0, 0, 0), out.dtype)
-    along, across = (_Layout(op.left, groups) for groups in ((batch, op.summed, rows), (batch, rows, op.summed)))
-    behind = _Layout(op.right, (batch, op.summed, columns))
+    along, across = (_Layout(op.left, groups, "a") for groups in ((batch, op.summed, rows), (batch, rows, op.summed)))
+    behind = _Layout(op.right, (batch, op.summed, columns), "b")
     number = -1
     for number, (left, right, narrow) in enumerate(panel for pair in pairs for panel in _panels(op, *pair)):
         b = behind.bring(right)
@@ -102,9 +103,13 @@ def contract(op: Contract, pairs: Iterable[tuple[Block, Block]], out: Array) -> 
 
 
 class _Layout:
-    """The order in which an operand's axes are brought together to (batch, rows, columns)."""
+    """The order in which an operand's axes are brought together to (batch, rows, columns).
 
-    def __init__(self, labels: tuple[int, ...], groups: tuple[Sequence[int], ...]) -> None:
+    What is brought to it is valid until the next is, of the same name.
+    """
+
+    def __init__(self, labels: tuple[int, ...], groups: tuple[Sequence[int], ...], name: str) -> None:
+        self._name = name
         self._order = [labels.index(label) for group in groups for label in group]
         self._groups = [[labels.index(label) for label in group] for group in groups]
         self._matrix = self._groups == [[], [0], [1]]
@@ -114,7 +119,12 @@ class _Layout:
         if self._matrix and (block.flags.c_contiguous or _has_rows(block)):
             return block[None]
         sizes = [math.prod(block.shape[i] for i in group) for group in self._groups]
-        return np.ascontiguousarray(block.transpose(self._order)).reshape(sizes)
+        turned = block.transpose(self._order)
+        if not turned.flags.c_contiguous:
+            ordered = _products.lend(self._name, turned.shape, turned.dtype)
+            copy_tile(ordered, turned)
+            turned = ordered
+        return turned.reshape(sizes)
 
 
 def _has_rows(block: Array) -> bool:

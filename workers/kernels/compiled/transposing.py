@@ -13,8 +13,12 @@ from .making import ENTRY, ready
 Array = np.ndarray[Any, Any]
 COLUMNS = 500
 EDGE = 8
+STRIP = 32
+"""Rows that are brought to order together: their pages and lines are at hand until the next squares beside them."""
 WORK = 4
 """An element's work, in loops of NumPy's over elements that lie side by side."""
+PAGE = 1 << 12
+"""Columns that lie such distances apart share few lines of a cache, and take NumPy much longer."""
 
 
 def copy_tile(out: Array, part: Array) -> None:
@@ -36,7 +40,8 @@ def _transpose(out: Array, part: Array) -> bool:
     plain = size in (4, 8) and part.dtype == out.dtype and not part.dtype.hasobject and out.flags.c_contiguous
     if not plain or part.size != rows * columns or part.strides[-2] != size or min(rows, columns) < EDGE:
         return False
-    function = ready(turning_text(size), 1, WORK * part.size) if part.flags.aligned else None
+    work = WORK * part.size * (4 if part.strides[-1] % PAGE == 0 else 1)
+    function = ready(turning_text(size), 1, work) if part.flags.aligned else None
     if function is None:
         return False
     at, to = (a.__array_interface__["data"][0] for a in (part, out))
@@ -50,12 +55,15 @@ def turning_text(size: int) -> str:
     body = Body()
     text = body.text
     whole_rows, whole_columns = (text.set(f"and i64 {name}, {-EDGE}") for name in ("%rows", "%columns"))
-    with body.loop("0", whole_columns, str(EDGE)) as j:
-        with body.loop("0", whole_rows, str(EDGE)) as i:
-            _write_square(text, size, i, j)
-        with body.loop(whole_rows, "%rows", "1") as i:
-            for k in range(EDGE):
-                _write_one(text, size, i, text.set(f"add nsw nuw i64 {j}, {k}"))
+    with (
+        body.loop("0", whole_rows, str(STRIP)) as begin,
+        body.loop("0", whole_columns, str(EDGE)) as j,
+        body.loop(begin, body.least(text.set(f"add i64 {begin}, {STRIP}"), whole_rows), str(EDGE)) as i,
+    ):
+        _write_square(text, size, i, j)
+    with body.loop("0", whole_columns, str(EDGE)) as j, body.loop(whole_rows, "%rows", "1") as i:
+        for k in range(EDGE):
+            _write_one(text, size, i, text.set(f"add nsw nuw i64 {j}, {k}"))
     with body.loop(whole_columns, "%columns", "1") as j, body.loop("0", "%rows", "1") as i:
         _write_one(text, size, i, j)
     pointers = "ptr noalias readonly %a, ptr readnone %scalars, ptr noalias %out"
