@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .access import ByBlock
+from .again import find_waiting, make_again
 from .expr import walk
 from .generated import find_generated, is_cheap
 from .holding import HELD, find_read_often, hold_sources
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 DEPTH = 64
 """Longer chains are cut: a stage's program stays short."""
 UNBOUNDED = 1 << 62
+AGAIN = 3
+"""So often readers that wait for each other get an array of their own."""
 _LITTLE = frozenset(["add", "subtract", "multiply", "negative", "minimum", "maximum"])
 _WHOLE = (Contract, MapBlocks, BlockFunction, Gang)
 
@@ -56,13 +59,23 @@ def lower(roots: list[Expr], stored: Callable[[str], bool], room: int = UNBOUNDE
         Bytes that there are for chunks.
     """
     simple = reduce_together(simplify(roots, stored), stored)
-    stages = _write(simple, stored)
+    stages, homes = _write(simple, stored)
     often = find_read_often(stages, room)
-    return _write(hold_sources(simple, often, stored), stored) if often else stages
+    if often:
+        simple = hold_sources(simple, often, stored)
+        stages, homes = _write(simple, stored)
+    tokens = {root.token for root in simple}
+    for _ in range(AGAIN):
+        waiting = find_waiting(stages, tokens, room)
+        if not waiting:
+            break
+        simple = make_again(simple, waiting, homes, stored)
+        stages, homes = _write(simple, stored)
+    return stages
 
 
-def _write(simple: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
-    """Return the stages of simplified expressions."""
+def _write(simple: list[Expr], stored: Callable[[str], bool]) -> tuple[list[Stage], dict[str, str]]:
+    """Return the stages of simplified expressions, and in which stage each node is computed, by tokens."""
     nodes = list(walk(simple, lambda node: stored(node.token)))
     for node in nodes:
         if isinstance(node.op, Anchor) and not stored(node.token):
@@ -75,11 +88,12 @@ def _write(simple: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
     tokens = {r.token for r in simple}
     sources = find_generated(nodes, users, tokens, stored)
     homes = _homes(nodes, users, tokens, sources, stored)
-    return [
+    stages = [
         _Writer(node, homes, sources).stage()
         for node in nodes
         if homes[node.token] == node.token and not stored(node.token)
     ]
+    return stages, homes
 
 
 def _homes(

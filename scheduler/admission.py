@@ -56,7 +56,8 @@ class Admission:
         if not len(places):
             return 0
         sizes = np.where(places <= self.head, 0, self._sizes[places])
-        return int(np.searchsorted(np.cumsum(sizes), max(0, self.allowance - self.ahead), "right"))
+        head = self._sizes[self.head] if not self.over and self._counted[self.head] else 0
+        return int(np.searchsorted(np.cumsum(sizes), max(0, self.allowance - self.ahead + head), "right"))
 
     def begin(self, places: Index) -> None:
         """Note that tasks are given out."""
@@ -88,13 +89,14 @@ def find_allowance(order: Order, room: int, slots: int, ranks: int) -> int:
     """
     each = slots * int(order.sizes.max(initial=0))
     wanted = PLENTY + 2 * each + (ranks - 1) * order.peak
-    return max(0, min(wanted, room - order.peak)) if order.peak <= room else each
+    most = room - room // 8 - order.peak  # arenas have gaps
+    return min(wanted, most) if most >= 0 else each
 
 
 def arrange(fresh: Mapping[Record, Index], room: int, slots: int, ranks: int) -> None:
     """Put tasks that are planned together in order, where what they make matters to memory."""
     sizes = sum(int(record.bytes[tasks].sum()) for record, tasks in fresh.items() if record.admission is None)
-    if sizes <= PLENTY:
+    if sizes <= min(PLENTY, room // 2):
         return
     records = sorted((r for r in fresh if r.admission is None or r.admission.over), key=lambda r: r.number)
     numbers = {record: number for number, record in enumerate(records)}

@@ -89,7 +89,7 @@ def find_bound(stages: Sequence[Stage], results: Mapping[str, int], room: Room, 
     work = [_unknown_bytes(s) if s.token in unknown else task_bytes(s, sources) for s in made]
     threads, ahead = max(room.threads), max(_read_ahead(s, sources, room) for s in made)
     live = sum(int(padded(sizes).sum()) for sizes in slabs)
-    if live > PLENTY and not unknown and sum(map(len, slabs)) <= MOST_TASKS:
+    if live > min(PLENTY, sum(room.arenas) // 2) and not unknown and sum(map(len, slabs)) <= MOST_TASKS:
         kept = {s.token for s in made if s.data is not None or (s.token in results and s.token in read)}
         order = best_order(_steps(made, slabs, kept))
         slots = sum(room.threads)

@@ -85,6 +85,13 @@ class Dealer(Planner):
         """
         arena, before = self.arenas[rank], self._before[rank]
         little = arena.used - before < min((arena.size - before) // 2, PLENTY)
+        found = self._take(rank, ahead, alone, little)
+        if found is None and self.only_gangs:  # nothing may be held up for good
+            found = self._take(rank, ahead, alone, little, bounded=False)
+        return found
+
+    def _take(self, rank: int, ahead: bool, alone: bool, little: bool, bounded: bool = True) -> Batch | None:
+        """Give out tasks, where `bounded` only such as don't run too far ahead of others."""
         for candidate in self.ready.candidates(rank, ahead, little):
             record = self.readings.abreast(rank, candidate)
             if rank and record.stage.at_driver:
@@ -95,19 +102,16 @@ class Dealer(Planner):
             tasks, queue = record.dequeue(rank, self._share(record), spare)
             if not len(tasks):
                 continue
-            offsets = self.slabs.place(rank, record.bytes[tasks[: self._admit(record, tasks)]])
+            admitted = len(tasks)
+            if bounded and record.admission is not None and record.places is not None:
+                admitted = record.admission.admit(record.places[tasks])
+            offsets = self.slabs.place(rank, record.bytes[tasks[:admitted]])
             if len(offsets) < len(tasks):
                 record.put_back(queue, tasks[len(offsets) :])
             if len(offsets):
                 self.ready.update(record)
                 return self.give(rank, record, tasks[: len(offsets)], offsets)
         return None
-
-    def _admit(self, record: Record, tasks: Index) -> int:
-        """Return how many of some tasks don't run too far ahead of others; where nothing runs, all."""
-        if record.admission is None or self.only_gangs:
-            return len(tasks)
-        return record.admission.admit(record.places[tasks])  # type: ignore[index]
 
     def load(self, rank: int) -> int:
         """Return how many batches a rank has that need its compute threads alone."""

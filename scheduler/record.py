@@ -201,9 +201,8 @@ class Record:
         Return them and the queue they were in.
         """
         own = self.queues[rank] if self.lengths.get(rank) else None
-        if own and self.admission is not None and not self.admission.admit(self.places_of(own[0][:1])):
-            ready = [(int(self.places[q[0][0]]), r) for r, q in self.queues.items() if q]  # type: ignore[index]
-            rank = min(ready)[1] if not spare else rank
+        if self.admission is not None and not spare and not (own and self.admission.admit(self.places_of(own[0][:1]))):
+            rank = min((int(self.places[q[0][0]]), r) for r, q in self.queues.items() if q)[1]  # type: ignore[index]
         elif not own:
             length, rank = max(((n, r) for r, n in self.lengths.items()), default=(0, rank))
             if length <= spare:

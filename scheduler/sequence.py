@@ -3,8 +3,8 @@
 One task after the other, each chunk freed when its last reader is through: what lives at each moment follows from the
 relations between stages alone. It is found for a few orders, and the one that holds least is taken.
 
-    depth first   what the first result block needs, then the second: for moves, which need some chunks of each input
     eager         whatever has its inputs, at once; so what several results read is freed early
+    depth first   what the first result block needs, then the second: for moves, which need some chunks of each input
     abreast       eager, and all stages that read nothing advance at the same pace
 """
 
@@ -99,11 +99,10 @@ def padded(sizes: Index) -> Index:
 
 def best_order(steps: Sequence[Step]) -> Order:
     """Return the order of some steps, inputs before their readers, that holds least."""
-    found = [Order(steps, _by_stages(steps))]
     count = sum(len(step.sizes) for step in steps)
-    if any(step.inputs for step in steps) and count * len(steps) <= MUCH:
-        found += [Order(steps, places) for places in _orders(steps)]
-    return min(found, key=lambda order: order.peak)
+    known = any(step.inputs for step in steps) and count * len(steps) <= MUCH
+    orders = [*(_orders(steps) if known else ()), _by_stages(steps)]
+    return min((Order(steps, places) for places in orders), key=lambda order: order.peak)
 
 
 def _starts(steps: Sequence[Step]) -> list[int]:
@@ -131,16 +130,16 @@ def _by_stages(steps: Sequence[Step]) -> list[Index]:
 
 def _orders(steps: Sequence[Step]) -> Iterator[list[Index]]:
     depth = _depth_first(steps)
-    yield _split(steps, depth)
     ranks: Index = np.full(_starts(steps)[-1], -1, np.int64)
     ranks[depth] = np.arange(len(depth))
     yield _split(steps, _eager(steps, ranks.astype(float)))
+    yield _split(steps, depth)
     pace = np.concatenate([np.arange(n := len(step.sizes)) / max(1, n) for step in steps])
     yield _split(steps, _eager(steps, pace))
 
 
 def _depth_first(steps: Sequence[Step]) -> Index:
-    """Return the tasks in the order in which the last steps' tasks need them: each just before its first reader."""
+    """Return the tasks in the order in which results need them: each just before its first reader."""
     begins, mine = _starts(steps), _to_run(steps)
     users: list[list[tuple[int, Rows]]] = [[] for _ in steps]
     for number, step in enumerate(steps):
@@ -154,7 +153,7 @@ def _depth_first(steps: Sequence[Step]) -> Index:
             reader = place[begin + rows.row_numbers()]
             known = reader >= 0
             np.minimum.at(before, rows.items[known], reader[known])
-        before = before[mine[number] - begins[number]]
+        before = before[mine[number] - begins[number]] % max(1, len(sequence))  # results of earlier steps go first
         order = np.argsort(before, kind="stable")
         sequence = np.insert(sequence, before[order], mine[number][order])
         place[sequence] = np.arange(len(sequence))

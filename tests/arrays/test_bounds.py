@@ -11,6 +11,7 @@ import pytest
 import windrow as wr
 from windrow.scheduler.arena import Arena
 from windrow.scheduler.cluster import session
+from windrow.workers import rank
 
 N = 1000
 
@@ -239,3 +240,37 @@ def test_results_and_functions_larger_than_memory_are_refused():
     told = refused(grown.sum().compute)
     assert "zeros+map_blocks(array)+sum: one task needs 4.0 TiB, and there are " in told
     assert "the operation was created at " in told
+
+
+def _days(x):
+    day = np.arange(len(x)) % 4
+    return (x - wr.stack([x[day == d].mean(0) for d in range(4)])[day]).mean(0)
+
+
+WAITING = {
+    "centred": lambda x: (x - x.mean(0)).max(0),
+    "standardised": lambda x: ((x - x.mean()) / x.std()).min(1),
+    "of a formula": lambda x: (x * 2 - (x * 2).max()).sum(),
+    "anomalies": _days,
+}
+
+
+@pytest.mark.parametrize("source", ["drawn", "in memory"])
+@pytest.mark.parametrize("name", WAITING)
+def test_what_is_little_work_is_made_again_where_memory_is_short(name, source, monkeypatch):
+    values = np.random.default_rng(2).random((64, 1 << 17))
+
+    def make():
+        if source == "drawn":
+            return WAITING[name](wr.random.default_rng(1).random((64, 1 << 17), chunks=(1, -1)))
+        return WAITING[name](wr.exp(wr.from_array(values, chunks=(1, -1))))
+
+    with wr.Cluster(memory="2 GiB", threads=2):
+        expected = make().compute()
+    spilled = []
+    spill = rank.SpillFile
+    monkeypatch.setattr(rank, "SpillFile", lambda *args: spilled.append(args) or spill(*args))
+    with wr.Cluster(memory="48 MiB", threads=2):
+        found = make().compute()
+    assert not spilled
+    assert np.array_equal(found, expected)  # the same bits

@@ -47,6 +47,10 @@ def test_what_leads_on_goes_first_while_there_is_memory(blocks, kept, leading):
         ledger.done(batch.number, 0.0)
     batch = ledger.take(0)
     assert batch is not None
+    assert batch.record.stage.token == second.token
+    ledger.done(batch.number, 0.0)
+    batch = ledger.take(0)
+    assert batch is not None
     assert batch.record.stage.token == (second.token if leading else both.token)
 
 
