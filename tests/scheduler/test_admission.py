@@ -46,14 +46,15 @@ def means_of_products():
 
 
 def difference_of_neighbours():
-    """Each block is made of chunks of two arrays."""
-    axes = [Axis.regular(12 * 900, 900)] * 2
+    """Each block is made of chunks of two arrays, and of their neighbours."""
+    axes, kept = [Axis.regular(12 * 900, 900)] * 2, [Axis.regular(12 * 900 - 5, 900)] * 2
     shifted = []
-    for seed, begin in ((1, 5), (2, 0)):
-        route = Route(((0, Slice(begin)), (1, Slice(begin))))
-        kept = [Axis.regular(12 * 900 - 5, 900)] * 2
-        shifted.append(Expr(Move("getitem", (route,)), (drawn(seed, axes),), Grid(kept), F8))
-    low, high = shifted
+    for seed in (1, 2):
+        x = drawn(seed, axes)
+        for begin in (5, 0):
+            route = Route(((0, Slice(begin)), (1, Slice(begin))))
+            shifted.append(Expr(Move("getitem", (route,)), (x,), Grid(kept), F8))
+    low, high = product(*shifted[:2]), product(*shifted[2:])
     return [Expr(Reduce("sum", (0, 1), False), (product(low, high),), Grid([]), F8)]
 
 
