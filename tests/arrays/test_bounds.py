@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.scheduler import spiller
 from windrow.scheduler.arena import Arena
 from windrow.scheduler.cluster import session
-from windrow.workers import rank
+from windrow.workers.protocol import Spill
 
 N = 1000
 
@@ -341,8 +342,7 @@ def test_what_is_little_work_is_made_again_where_memory_is_short(name, source, m
     with wr.Cluster(memory="2 GiB", threads=2):
         expected = make().compute()
     spilled = []
-    spill = rank.SpillFile
-    monkeypatch.setattr(rank, "SpillFile", lambda *args: spilled.append(args) or spill(*args))
+    monkeypatch.setattr(spiller, "Spill", lambda *args: spilled.append(args) or Spill(*args))
     with wr.Cluster(memory="48 MiB", threads=2):
         found = make().compute()
     assert not spilled
