@@ -141,10 +141,10 @@ def _find(frame: Frame, last: int, level: Level | None) -> tuple[Ready, Native, 
     size = math.prod(frame.shape)
     if config.jit == "off" or len(frame.blocks) != 1 or size < LEAST_ELEMENTS:
         return None
-    cut = Cut.of(frame.shape)
     known = _known.setdefault(frame.program, {})
-    if known.get((last, level is None, None), True) is None:
+    if last in known:
         return None
+    cut = Cut.of(frame.shape)
     function = conductor(size)
     if function is None:
         return None
@@ -152,7 +152,8 @@ def _find(frame: Frame, last: int, level: Level | None) -> tuple[Ready, Native, 
     wholes: dict[int, Array] = {}
     for number in plan.wholes:
         part = frame.in_place(number)
-        if part is None:
+        if part is None:  # nor will those of other blocks
+            known[last] = None
             return None
         wholes[number] = part
     values = frame.program.values
