@@ -16,6 +16,7 @@ from ....graph.kinds.move import Move
 from ....graph.kinds.reshape import Reshape
 from ....graph.program import Load
 from ...config import config
+from ..interpreter.tile_regions import regions
 from .boxes import address_of
 from .copying import AXES, Copies, copy, find_loop
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 MANY = 8
 """Pieces of a block; fewer are brought together by the interpreter."""
+SEVERAL = 4
+"""Pieces for each tile of a block."""
 LOOKED_AT = 3
 """Blocks that tell whether a stage's have many."""
 
@@ -71,7 +74,7 @@ def find_pieces(frame: Frame, number: int) -> Pieces | None:
     value = frame.program.values[number]
     assert isinstance(value, Load)
     total = _count(frame, number)
-    if not isinstance(value.access, Move) or not total:
+    if not isinstance(value.access, Move) or not total or not _has_many_in_tiles(frame, number):
         return None
     found = _find_boxes(frame, number, 0)
     if found is None:
@@ -100,7 +103,7 @@ def told(frame: Frame, number: int, assembled: AssembledPieces) -> Pieces | Asse
     """Return a block's pieces, which were told one by one, as those that the loop copies, where it can."""
     parts, total = assembled.parts, _count(frame, number)
     dtype = frame.program.values[number].dtype
-    if not total or any(part.dtype != dtype for part in parts):
+    if not total or any(part.dtype != dtype for part in parts) or not _has_many_in_tiles(frame, number):
         return assembled
     loop = find_loop(len(parts), total)
     if loop is None:
@@ -163,6 +166,21 @@ def _count(frame: Frame, number: int) -> int:
     """Return about how many pieces all blocks of a moved value have; 0 where each has few."""
     most, value = count_pieces(frame.stage, number), frame.program.values[number]
     return most * value.frame.nblocks if most > MANY and isinstance(value, Load) and value.frame is not None else 0
+
+
+def has_many(frame: Frame, number: int, i: int) -> bool:
+    """Tell, without a look at each, whether block i of a moved value has several pieces, as others have."""
+    value = frame.program.values[number]
+    if count_pieces(frame.stage, number) <= MANY or not isinstance(value, Load) or value.frame is None:
+        return False
+    grids = tuple([frame.stage.input_grids[k] for k in value.inputs])
+    block = np.array([frame.block_within(number, i)])
+    return sum([len(rows.items) for rows in value.access.rows(value.frame, grids, block)]) > 1
+
+
+def _has_many_in_tiles(frame: Frame, number: int) -> bool:
+    """Whether a tile has several pieces: of few NumPy copies each as soon as a table of them is made."""
+    return count_pieces(frame.stage, number) >= SEVERAL * len(regions(frame.shape))
 
 
 def _find_boxes(frame: Frame, number: int, i: int) -> list[tuple[Boxes, Array, Array]] | None:

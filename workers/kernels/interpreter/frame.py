@@ -22,7 +22,7 @@ from ...reader import points_first
 from ..blocks import block_function, fills, takes_pieces
 from ..buffers import ARGUMENTS
 from ..compiled import courses
-from ..compiled.gathering import assemble, find_pieces, told
+from ..compiled.gathering import assemble, find_pieces, has_many, told
 from ..contraction import Lying, contract
 from ..reductions import ReductionKernel, kernel_of
 from .block_calls import call_function, read_only
@@ -277,7 +277,7 @@ class Frame:
 
     def _view(self, number: int, value: Load) -> Array | None:
         """Return a moved block as a view, where it is one rectangle of one block."""
-        if getattr(value.access, "fill", None) is not None:
+        if getattr(value.access, "fill", None) is not None or has_many(self, number, 0):
             return None
         pieces, _ = self.pieces(number, value, 0)
         if len(pieces) != 1 or any(isinstance(t, np.ndarray) for t in pieces[0].put):
