@@ -19,7 +19,7 @@ import numpy as np
 from ..buffers import Buffers
 from .instructions import UFUNCS
 from .llvm_text import Body, DType, Text, cast, register
-from .making import ENTRY, ready
+from .making import ENTRY, compiled, ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +43,9 @@ NARROW = 64
 
 WORK = 8
 """A draw's work, as NumPy's generator has it; what follows for a normal number is as much."""
+
+WORTH = WORK * 16 << 16
+"""The work of a call, such as 65,536 single positions', that waits for its kernels."""
 
 FACTORS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
 STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
@@ -71,7 +74,7 @@ def draw_runs(name: Name, starts: Array, length: int, out: Array) -> bool:
         return False
     width, work = _width(starts, length), _work(length, out)
     philox, pick = (
-        ready(philox_text(out.dtype, False, width < NARROW), 1, work),
+        _ready(philox_text(out.dtype, False, width < NARROW), work),
         _ready_pick(out.dtype, width, length, work),
     )
     if philox is None or pick is None:
@@ -94,8 +97,8 @@ def draw_normal_runs(name: Name, starts: Array, length: int, out: Array, series:
         return False
     width, work = _width(starts, length), 2 * _work(length, out)
     philox, polar = (
-        ready(philox_text(_DOUBLE, True, width < NARROW), 1, work),
-        ready(polar_text(out.dtype, series), 1, work),
+        _ready(philox_text(_DOUBLE, True, width < NARROW), work),
+        _ready(polar_text(out.dtype, series), work),
     )
     pick = _ready_pick(out.dtype, width, length, work)
     if philox is None or polar is None or pick is None:
@@ -159,7 +162,12 @@ def _fill_long(first: int, out: Array, make: Make) -> None:
 
 def _ready_pick(dtype: DType, width: int, length: int, work: int) -> Any:
     """Return the loop that takes runs out of the blocks they were drawn from."""
-    return ready(pick_text(dtype, width, length), 1, work)
+    return _ready(pick_text(dtype, width, length), work)
+
+
+def _ready(text: str, work: int) -> Any:
+    """Return a kernel if it is there; for a tile of short runs it is waited for, as that takes no longer than a few."""
+    return compiled(text, 1, worth=True) if work >= WORTH else ready(text, 1, work)
 
 
 def pick_text(dtype: DType, width: int, length: int) -> str:
