@@ -124,7 +124,10 @@ def measure(workload: str, system: str, options: Any, revision: str) -> Cell:
     options.data.mkdir(parents=True, exist_ok=True)
     for name in load()[workload].stores:
         ensure(options.data, name, options.small)
-    with tempfile.TemporaryDirectory(prefix="arena-") as folder, limited(options.memory) as group:
+    with (
+        tempfile.TemporaryDirectory(prefix="arena-") as folder,
+        limited(options.memory, Path(folder, "measured")) as group,
+    ):
         late = Path(folder, "late")
         order = Order(
             workload,

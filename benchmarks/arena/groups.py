@@ -46,11 +46,15 @@ V2 = Kind("cgroup v2", "cgroup2", "memory.max", "memory.peak", "memory.current",
 
 @dataclass
 class Group:
-    """Where a process and its children run; without a folder each process has the limit for itself."""
+    """Where a process and its children run; without a folder each process has the limit for itself.
+
+    The file `measured` is there when the runs are over: what comes then is the check's.
+    """
 
     kind: Kind | None
     folder: Path | None
     limit: int
+    measured: Path
     held: int = 0
     most: int = 0
     _end: Event = field(default_factory=Event)
@@ -64,7 +68,7 @@ class Group:
         """What tells the worker where to go."""
         own = {"ARENA_LIMIT": str(self.limit)}
         if self.folder is not None and self.kind is not None:
-            own |= {"ARENA_GROUP": str(self.folder), "ARENA_PEAK": self.kind.peak}
+            own |= {"ARENA_GROUP": str(self.folder), "ARENA_PEAK": self.kind.peak, "ARENA_MEASURED": str(self.measured)}
         return own
 
     def peak(self) -> int:
@@ -82,10 +86,10 @@ class Group:
         return _numbers(self.folder / self.kind.events).get("oom_kill", 0)
 
     def watch(self) -> None:
-        """Look at what is held, without files' pages, until the end."""
+        """Look at what is held, without files' pages, until the runs are over."""
         assert self.folder is not None
         assert self.kind is not None
-        while not self._end.wait(STEP):
+        while not self._end.wait(STEP) and not self.measured.exists():
             figures = _numbers(self.folder / "memory.stat")
             self.held = max(self.held, sum(figures.get(name, 0) for name in self.kind.held))
             with suppress(OSError, ValueError):
@@ -107,9 +111,9 @@ class Group:
 
 
 @contextmanager
-def limited(limit: int) -> Iterator[Group]:
-    """Give a group with a limit of so many bytes."""
-    group = next(filter(None, (_make(kind, limit) for kind in (V1, V2))), Group(None, None, limit))
+def limited(limit: int, measured: Path) -> Iterator[Group]:
+    """Give a group with a limit of so many bytes; the worker makes the file `measured` when its runs are over."""
+    group = next(filter(None, (_make(kind, limit, measured) for kind in (V1, V2))), Group(None, None, limit, measured))
     if group.folder is not None:
         Thread(target=group.watch, daemon=True).start()
     try:
@@ -118,7 +122,7 @@ def limited(limit: int) -> Iterator[Group]:
         group.close()
 
 
-def _make(kind: Kind, limit: int) -> Group | None:
+def _make(kind: Kind, limit: int, measured: Path) -> Group | None:
     """Make a group of this kind below this process's own, or above it where that may not be."""
     for parent in _parents(kind):
         folder = parent / f"arena-{os.getpid()}-{next(_NUMBERS)}"
@@ -131,7 +135,7 @@ def _make(kind: Kind, limit: int) -> Group | None:
                 for swap in ("memory.memsw.limit_in_bytes", "memory.swap.max"):
                     with suppress(OSError):
                         (folder / swap).write_text(str(limit) if kind is V1 else "0")
-                return Group(kind, folder, limit)
+                return Group(kind, folder, limit, measured)
             except OSError:
                 folder.rmdir()
     return None

@@ -77,8 +77,8 @@ def counted() -> Iterator[list[int]]:
             kind.read = read
 
 
-def measure(order: Order, peak: Callable[[], int]) -> dict[str, Any]:
-    """Run the workload, and check what the last run gave."""
+def measure(order: Order, leave: Callable[[], int]) -> dict[str, Any]:
+    """Run the workload, and check what the last run gave; `leave` tells the peak, when all runs are over."""
     workload = load()[order.workload]
     for name in LIBRARIES:
         import_module(name)
@@ -107,7 +107,7 @@ def measure(order: Order, peak: Callable[[], int]) -> dict[str, Any]:
             times.append(time.perf_counter() - begin)
             cpu.append(time.process_time() - spent)
             first = system.seconds_to_first(begin) if len(times) == 1 else first
-        most, decoded = peak(), len(decodes)
+        most, decoded = leave(), len(decodes)
         faulthandler.dump_traceback_later(2 * order.limit, exit=True, file=late)
         wrong = ""
         try:
