@@ -6,7 +6,7 @@ from math import exp, log
 from typing import TYPE_CHECKING
 
 from .options import gib
-from .table import line_of, short
+from .table import line_of, once, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,4 +66,4 @@ def _text(cell: Cell | None) -> str:
     """Return processor time, wall time and peak."""
     if cell is None:
         return ""
-    return cell.error or f"{short(min(cell.cpu))} cpu, {short(min(cell.times))} s · {gib(cell.peak)}"
+    return cell.error or f"{short(min(cell.cpu))} cpu, {short(min(cell.times))} s{once(cell)} · {gib(cell.peak)}"

@@ -26,7 +26,12 @@ def text(cell: Cell | None) -> str:
         return ""
     if cell.error:
         return cell.error
-    return f"{short(min(cell.times))} ({short(median(cell.times))}) · {memory(cell)}"
+    return f"{short(min(cell.times))} ({short(median(cell.times))}){once(cell)} · {memory(cell)}"
+
+
+def once(cell: Cell) -> str:
+    """Return a star for what ran once: it is no least time, and has the first run's imports and plans."""
+    return "*" if len(cell.times) == 1 else ""
 
 
 def memory(cell: Cell) -> str:
