@@ -269,3 +269,12 @@ def test_what_lives_with_its_cluster_is_not_pickled(ds):
         pickle.dumps(ds)
     assert isinstance(copy.deepcopy(ds).t.data, wr.Array)
     assert wr.submit(lambda part: float(part.t.sum()), ds).result() == pytest.approx(float(ds.t.sum()))
+
+
+def test_auto_takes_whole_stored_chunks(tmp_path):
+    plain = xr.DataArray(np.zeros((1000, 30, 20), "f4"), dims=("t", "y", "x"), name="v")
+    plain.to_dataset().to_zarr(tmp_path / "s", consolidated=False, encoding={"v": {"chunks": (7, 30, 20)}})
+    with wr.config.set(chunk_bytes="100 KiB"):
+        opened = xr.open_zarr(tmp_path / "s", consolidated=False, chunks="auto", chunked_array_type="windrow").v
+    assert opened.chunks[0][0] % 7 == 0 < len(opened.chunks[0]) - 1
+    assert opened.chunks[1:] == ((30,), (20,))
