@@ -66,12 +66,11 @@ class WindrowManager(ChunkManagerEntrypoint[Any]):
     ) -> Any:
         """Return the sizes of chunks that are meant; of Python objects, which get none, as if they were references."""
         dtype = np.dtype(np.intp) if dtype is not None and _stays_here(np.dtype(dtype)) else dtype
-        stored = previous_chunks if shape is not None and previous_chunks and limit is None else ()
-        if dtype is not None and stored and len(stored) == len(shape) and all(isinstance(n, int) for n in stored):
-            grid = grid_over(
-                "normalize_chunks", chunks, tuple(shape), np.dtype(dtype), stored
-            )  # in whole stored chunks
-            return tuple(tuple(map(int, axis.sizes())) for axis in grid.axes)
+        stored = tuple(previous_chunks or ())
+        if dtype is not None and shape is not None and limit is None and all(isinstance(n, int) for n in stored):
+            if stored and len(stored) == len(shape):  # "auto" takes whole stored chunks
+                grid = grid_over("normalize_chunks", chunks, tuple(shape), np.dtype(dtype), stored)
+                return tuple(tuple(map(int, axis.sizes())) for axis in grid.axes)
         return normalize_chunks(chunks, shape, limit, dtype, previous_chunks)
 
     def get_auto_chunk_size(self) -> int:
