@@ -27,6 +27,8 @@ from .narrowing import Watched
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from ....graph.grid import Grid
+
 DASK_ONLY = ("name", "lock", "meta", "inline_array", "asarray", "fancy", "getitem")
 """Keywords that say how dask's `from_array` makes its graph, which xarray's functions hand on."""
 
@@ -67,10 +69,14 @@ class WindrowManager(ChunkManagerEntrypoint[Any]):
         """Return the sizes of chunks that are meant; of Python objects, which get none, as if they were references."""
         dtype = np.dtype(np.intp) if dtype is not None and _stays_here(np.dtype(dtype)) else dtype
         stored = tuple(previous_chunks or ())
-        if dtype is not None and shape is not None and limit is None and all(isinstance(n, int) for n in stored):
-            if stored and len(stored) == len(shape):  # "auto" takes whole stored chunks
-                grid = grid_over("normalize_chunks", chunks, tuple(shape), np.dtype(dtype), stored)
-                return tuple(tuple(map(int, axis.sizes())) for axis in grid.axes)
+        if (
+            stored
+            and limit is None
+            and all(isinstance(n, int) for n in stored)
+            and dtype is not None
+            and shape is not None
+        ):
+            return _sizes(grid_over("normalize_chunks", chunks, tuple(shape), np.dtype(dtype), stored))
         return normalize_chunks(chunks, shape, limit, dtype, previous_chunks)
 
     def get_auto_chunk_size(self) -> int:
@@ -218,6 +224,10 @@ class WindrowManager(ChunkManagerEntrypoint[Any]):
                 bad("store", "compute", False, "True, or the package dask, in whose form xarray writes later")
             ) from error
         return dask.delayed(later.compute, pure=False, traverse=False)()
+
+
+def _sizes(grid: Grid) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(map(int, axis.sizes())) for axis in grid.axes)
 
 
 def _stays_here(dtype: Any) -> bool:
