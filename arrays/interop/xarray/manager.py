@@ -68,7 +68,7 @@ class WindrowManager(ChunkManagerEntrypoint[Any]):
     ) -> Any:
         """Return the sizes of chunks that are meant; of Python objects, which get none, as if they were references."""
         dtype = np.dtype(np.intp) if dtype is not None and _stays_here(np.dtype(dtype)) else dtype
-        stored = tuple(previous_chunks or ())
+        stored: tuple[Any, ...] = tuple(previous_chunks or ())
         if (
             stored
             and limit is None
@@ -76,7 +76,7 @@ class WindrowManager(ChunkManagerEntrypoint[Any]):
             and dtype is not None
             and shape is not None
         ):
-            return _sizes(grid_over("normalize_chunks", chunks, tuple(shape), np.dtype(dtype), stored))
+            return _sizes(grid_over("normalize_chunks", chunks, shape, np.dtype(dtype), stored))
         return normalize_chunks(chunks, shape, limit, dtype, previous_chunks)
 
     def get_auto_chunk_size(self) -> int:
