@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gc
+import json
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -216,6 +220,21 @@ def test_many_programs(arena, program):
     run_program(program, arena)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_many_programs_live_where_there_is_little_memory():
+    group = Path(__file__).parents[2] / "benchmarks" / "control_group.py"
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-m", "slow", f"{__file__}::test_many_programs"]
+    done = subprocess.run(
+        [sys.executable, str(group), str(1 << 30), *pytest_], capture_output=True, text=True, check=False
+    )
+    if "OSError" in done.stderr:
+        pytest.skip("no control group can be made here")
+    told = json.loads(done.stderr.splitlines()[-1])
+    assert told["status"] == 0, done.stdout
+    assert not told["killed"]
+
+
 def test_it_is_told():
     x = wr.random.default_rng(1).random((2000, 2000), chunks=500)
     plan = ((x + x.T) * x).mean(0).explain()
@@ -347,3 +366,20 @@ def test_what_is_little_work_is_made_again_where_memory_is_short(name, source, m
         found = make().compute()
     assert not spilled
     assert np.array_equal(found, expected)  # the same bits
+
+
+@pytest.mark.ranks
+@pytest.mark.timeout(120)
+def test_on_ranks():
+    def means():
+        u, v = (wr.random.default_rng(seed).random((80, 256, 512), chunks=(1, -1, -1)) for seed in (1, 2))
+        return [(u * u).mean(0), (v * v).mean(0), (u * v).mean(0)]
+
+    expected = wr.compute(*means())
+    with wr.Cluster(ranks=2, memory="40 MiB") as cluster:
+        found = wr.compute(*means())  # two arrays of 80 MiB
+        x = wr.ones((4000, 2000), chunks=-1)
+        assert "a block needs 61.0 MiB; the arena of 40.0 MiB has" in refused((x + x.T.reshape(x.shape)).sum().compute)
+        assert sum(row["arena_used"] for row in cluster.info()) == 0
+    for a, b in zip(found, expected, strict=True):
+        assert np.array_equal(a, b)  # the same bits
