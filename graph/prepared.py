@@ -9,7 +9,6 @@ graphs with some are always lowered. A template holds no data of the user's.
 
 from __future__ import annotations
 
-import pickle
 import threading
 from collections import OrderedDict
 from dataclasses import replace
@@ -23,8 +22,10 @@ from .lower import UNBOUNDED, lower
 from .program import Apply, Generate, Product, Program
 from .stage import relations
 from .token import token_of
+from .travel import dump
 
 if TYPE_CHECKING:
+    import pickle
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from .expr import Expr
@@ -163,7 +164,7 @@ def _make_template(
         holes.append(tuple(mine))
     try:
         arrays: list[pickle.PickleBuffer] = []  # they needn't be copied to be counted
-        packed = pickle.dumps([stage.program for stage in stages], 5, buffer_callback=arrays.append)
+        packed = dump([stage.program for stage in stages], arrays.append)
         nbytes = len(packed) + sum(each.raw().nbytes for each in arrays)
     except Exception:  # a class of somebody's: it is lowered each time
         return None

@@ -11,7 +11,7 @@ from .errors import ArgumentError
 from .expr import Expr, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _threads = threading.local()
 
@@ -29,6 +29,25 @@ def travelling() -> Iterator[None]:
 def is_travelling() -> bool:
     """Tell whether lazy arrays may be pickled now."""
     return getattr(_threads, "on", False)
+
+
+def dump(value: object, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
+    """Return a pickle of what other threads may look at meanwhile.
+
+    What follows from an immutable object is found when it is first asked for, and kept with it. Where another thread
+    does so while the object is pickled, `pickle` gives up; then it is begun anew.
+    """
+    while True:
+        buffers: list[pickle.PickleBuffer] = []
+        try:
+            packed = pickle.dumps(value, 5, buffer_callback=None if buffer_callback is None else buffers.append)
+        except RuntimeError as error:
+            if "changed size during iteration" not in str(error):
+                raise
+        else:
+            for each in buffers:
+                buffer_callback(each)  # type: ignore[misc]
+            return packed
 
 
 def pack(root: Expr) -> list[tuple[Any, ...]]:
@@ -54,7 +73,7 @@ def _pack_op(node: Expr) -> tuple[bytes, list[pickle.PickleBuffer]]:
     try:
         if node.pin is not None:
             raise TypeError("its chunks are kept")
-        return pickle.dumps(node.op, 5, buffer_callback=buffers.append), buffers
+        return dump(node.op, buffers.append), buffers
     except Exception as error:
         raise ArgumentError(
             f"a lazy array ({node.label}) is known to one process alone; expected an array of NumPy's in its place"

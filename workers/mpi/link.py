@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from mpi4py import MPI
 
+from ...graph.travel import dump
 from ..transport import Bytes, RanksLost, Region
 from .exits import die
 from .fetch import GONE, MESSAGE, REFUSED, REQUEST, Fetcher
@@ -92,7 +93,7 @@ class MpiLink:
         """Queue a message for a rank (not the own one); silently dropped when it is dead."""
         if rank in self._mailbox.dead:
             return
-        data = pickle.dumps(message, 5)
+        data = dump(message)
         with self._turns:
             self._mailbox.send(rank, MESSAGE, data)
         self._ring(rank)
