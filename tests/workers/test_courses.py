@@ -107,6 +107,18 @@ def test_functions_have_the_interpreters_bits(runs, dtype):
         compare(runs, lambda each=each: [each, each.sum(), each.sum(axis=0), each.mean(axis=1)])
 
 
+def test_inputs_in_several_orders_stay_in_their_places(runs):
+    a, b = numbers((200, 300), "f8", False).T, numbers((300, 200), "f8", False)
+
+    def make():
+        x, y = wr.from_array(a), wr.from_array(b)
+        return [(x - y).persist(), (y / x).persist(), (x - y).sum(), (y - x * 2).max(axis=0)]
+
+    found = compare(runs, make)
+    np.testing.assert_array_equal(found[0], a - b)
+    np.testing.assert_array_equal(found[1], b / a)
+
+
 def test_inputs_in_another_order_are_turned_tile_by_tile(runs):
     x = numbers((800, 800), "f8", True)
     square = wr.from_array(x, chunks=400).persist()
@@ -136,6 +148,16 @@ def test_what_lies_otherwise_is_left_to_the_interpreter(runs):
     with wr.config.set(jit="on"):
         np.testing.assert_array_equal(np.asarray(wr.exp(a / 100)), np.exp(x[:, ::-1] / 100))
     assert runs["tiles"]
+
+
+@pytest.mark.parametrize("shape", [(131_072, 1), (400, 600), (60, 50, 90)], ids=str)
+def test_one_number_for_all_is_left_to_the_interpreter(shape):
+    x = wr.full(shape, 2.5)
+    results = wr.compute(x.sum(axis=-1), x.max(axis=0), x.std(axis=-1), x.argmin(axis=0), x.sum(), x.persist())
+    full = np.full(shape, 2.5)
+    wanted = full.sum(axis=-1), full.max(axis=0), full.std(axis=-1), full.argmin(axis=0), full.sum(), full
+    for a, b in zip(results, wanted, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("name", ["add", "exp", "power", "minimum", "isnan", "absolute"])

@@ -115,7 +115,8 @@ def _make_turned(frame: Frame, kernel: Bound, function: Native, wholes: dict[int
     scalars = plot.constant(kernel.scalars)
     out = plot.lying(OUT, fused.dtype.itemsize) if total is None else plot.lend("lanes", LANES * fused.dtype.itemsize)
     for elements, tiles in cut.kinds():
-        spots = [*inputs.write(elements, tiles, addresses).values(), scalars, out]
+        written = inputs.write(elements, tiles, addresses)
+        spots = [*(written[number] for number in wholes), scalars, out]
         call = (_place_of(function), elements), tuple(spots), (1, int(total is None), elements)
         plot.add(*call, tiles, kind=len(spots))
         if total is not None:
@@ -124,8 +125,8 @@ def _make_turned(frame: Frame, kernel: Bound, function: Native, wholes: dict[int
     return Ready(course, plot.scratch, () if total is None else (total.read,))
 
 
-def _layout(wholes: dict[int, Array]) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    return tuple([(part.size, part.strides) for part in wholes.values()])
+def _layout(wholes: dict[int, Array]) -> tuple[tuple[int, tuple[int, ...], bool], ...]:
+    return tuple([(part.size, part.strides, part.flags.aligned) for part in wholes.values()])
 
 
 def _run(made: Ready, function: Native, operands: list[Array], out: int) -> Array:
@@ -198,6 +199,8 @@ def _make(
     out = plot.lying(OUT, value.dtype.itemsize) if level is None else None
     for elements, tiles in cut.kinds():
         result = steps.write(inputs.write(elements, tiles, addresses), elements, tiles, out, addresses)
+        if not result.step or (out is not None and result != out):
+            raise NotCourse("one element for all, or what is there already")
         for fold in folds:
             fold.write(result, elements, tiles, addresses)
     course = Course(plot.calls, cut.groups, cut.tiles, [plot.kept, functions])
