@@ -54,5 +54,6 @@ def test_what_needs_whole_groups_says_what_to_do():
     with xr.set_options(chunk_manager="windrow"):
         values = xr.DataArray(VALUES, dims=DIMS).chunk(time=7)
         label = xr.DataArray(LABELS, dims=DIMS, name="label").chunk(time=7)
-    with pytest.raises(wr.ArgumentError, match=r"a lazy array.*sums, counts, means, spreads and extremes over all their axes: compute\(\) them"):
+    message = r"a lazy array.*sums, counts, means, spreads and extremes over all their axes: compute\(\) them"
+    with pytest.raises(wr.ArgumentError, match=message):
         grouped("median", values, label)
