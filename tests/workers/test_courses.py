@@ -182,7 +182,14 @@ def test_small_blocks_make_no_course(runs):
 
 @pytest.mark.parametrize(
     ("shape", "chunks"),
-    [((400001,), 300001), ((600, 500), (300, 500)), ((40, 10000), (20, 5000)), ((300, 602), (300, 301))],
+    [
+        ((400001,), 300001),
+        ((600, 500), (300, 500)),
+        ((40, 10000), (20, 5000)),
+        ((300, 602), (300, 301)),
+        ((400, 500, 2), (400, 500, 1)),
+        ((400, 300, 5), (400, 300, 2)),
+    ],
 )
 def test_random_numbers_are_drawn_tile_by_tile(runs, shape, chunks):
     dtypes = {"standard_normal": ("f8", "f4"), "random": ("f8", "f4")}

@@ -106,8 +106,8 @@ class Draw:
         philox, polar, pick = self._texts(elements)
         size, count = self.dtype.itemsize, runs * width
         whole = plot.lend(("whole", self.operand, tiles), 4 * count * size) if pick else to
-        each = 1 if self.drawn.length > self.cut.tile else self.drawn.length
-        steps = (plot.cut.tiles, 1) if each == 1 else (plot.cut.group // each, plot.cut.tile // each)
+        each = self.drawn.length
+        steps = (plot.cut.tiles, 1) if each > self.cut.tile else (plot.cut.group // each, plot.cut.tile // each)
         starts = Spot(self.operand, 0, steps[0] * 8, steps[1] * 8)
         stream = plot.constant(np.array(self.drawn.name, np.uint64))
         if polar:
