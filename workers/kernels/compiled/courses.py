@@ -87,20 +87,25 @@ def turn(frame: Frame, kernel: Bound, function: Native, inputs: list[Array], out
     known = _known.setdefault(frame.program, {})
     wholes = dict(zip(fused.loads, inputs, strict=True))
     key = "turned", frame.shape, _layout(wholes)
+    found = _look_up(known, key, lambda: _make_turned(frame, kernel, function, wholes, cut))
+    if found is None:
+        return None
+    memory = _run(found, conduct, inputs, 0 if out is None else address_of(out))
+    return [read(memory, frame) for read in found.read]
+
+
+def _look_up(known: dict[Any, Ready | None], key: Any, make: Callable[[], Ready | None]) -> Ready | None:
+    """Return what is known by a key, or is made now; what isn't ready is asked for again, what is no course is not."""
     if key not in known:
         try:
-            made = _make_turned(frame, kernel, function, wholes, cut)
+            made = make()
         except NotCourse:
             known[key] = None
         else:
             if made is None:
                 return None
             known[key] = made
-    found = known[key]
-    if found is None:
-        return None
-    memory = _run(found, conduct, inputs, 0 if out is None else address_of(out))
-    return [read(memory, frame) for read in found.read]
+    return known[key]
 
 
 def _make_turned(frame: Frame, kernel: Bound, function: Native, wholes: dict[int, Array], cut: Cut) -> Ready | None:
@@ -163,16 +168,7 @@ def _find(frame: Frame, last: int, level: Level | None) -> tuple[Ready, Native, 
     except NotCourse:
         return None
     key = last, level is None, frame.shape, _layout(wholes), tuple([each.key for each in drawn.values()])
-    if key not in known:
-        try:
-            made = _make(frame, last, level, wholes, drawn, cut)
-        except NotCourse:
-            known[key] = None
-        else:
-            if made is None:
-                return None
-            known[key] = made
-    found = known[key]
+    found = _look_up(known, key, lambda: _make(frame, last, level, wholes, drawn, cut))
     return None if found is None else (found, function, [*wholes.values(), *[each.starts for each in drawn.values()]])
 
 
