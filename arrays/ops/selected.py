@@ -57,6 +57,7 @@ def _reduce(name: str, function: Callable[..., Any], chosen: Chosen, given: dict
     if not usual or not isinstance(keepdims, bool) or {whole.dtype.kind, mask.dtype.kind} - KINDS:
         return None
     ndim = len(chosen.shape)
+    given.pop("where", None)
     axes = find_axes(name, axis, ndim)
     if chosen.axis not in axes:
         return None
@@ -68,6 +69,8 @@ def _reduce(name: str, function: Callable[..., Any], chosen: Chosen, given: dict
         if len(axes) < ndim or mask.ndim < whole.ndim:
             return None
         found = _paired(name, whole, mask, given)
+        if found is None:
+            return None
     else:
         for _ in range(whole.ndim - chosen.axis - mask.ndim):
             mask = expand_dims(mask, mask.ndim)

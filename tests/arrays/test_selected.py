@@ -103,3 +103,18 @@ def test_selections_take_what_they_must():
     np.testing.assert_allclose(wr.sum(x[lazy], where=where).compute(), NUMBERS[rows].sum(where=where))
     with pytest.raises(ValueError, match="ddof"):
         x[x > 0].std(ddof="one")
+
+
+def test_where_that_selects_all_and_what_is_left_to_the_selection():
+    a = np.arange(10.0)
+    x = wr.asarray(a, chunks=3)
+    part = a[a > 2]
+    for name in ("sum", "min", "max", "any", "all", "mean", "var"):
+        keywords = {"initial": 100.0} if name in ("min",) else {}
+        expected = getattr(np, name)(part, where=True, **keywords)
+        np.testing.assert_allclose(getattr(wr, name)(x[x > 2], where=True, **keywords).compute(), expected)
+    np.testing.assert_allclose(
+        wr.var(x[x > 2], ddof=np.int64(1), keepdims=True).compute(), part.var(ddof=1, keepdims=True)
+    )
+    with pytest.raises(ValueError):
+        wr.std(x[x > 2], correction=1, ddof=1, keepdims=True)

@@ -209,3 +209,17 @@ def test_random_numbers_are_drawn_tile_by_tile(runs, shape, chunks):
                 found = [np.asarray(x) for x in wr.compute(each, each.sum(), each.std(axis=0))]
             assert [a.tobytes() for a in wanted] == [a.tobytes() for a in found]
             assert runs["courses"]
+
+
+def test_comparisons_with_numbers_that_a_dtype_does_not_hold():
+    a = (np.arange(600_000) % 200).astype("u1")
+    with wr.config.set(jit="on"):
+        x = wr.asarray(a)
+        np.testing.assert_array_equal((x * x == -2).compute(), a * a == -2)
+        np.testing.assert_array_equal(((x != -1) & (x + 1 < 256)).compute(), np.ones(600_000, bool))
+
+
+def test_integers_to_negative_powers_raise_numpys_error():
+    x = wr.asarray(np.arange(1, 600_001, dtype="i4"))
+    with wr.config.set(jit="on"), pytest.raises(ValueError, match="negative integer powers"):
+        (wr.power(wr.abs(x), wr.asarray(np.full(600_000, -2, "i4"))) * -1).compute()

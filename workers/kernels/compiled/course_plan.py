@@ -287,9 +287,7 @@ class Steps:
         dtypes = loop_dtypes(step.function, [_given(self._program, a) for a in step.args])
         assert dtypes is not None
         spots = [
-            self._plot.constant(np.full(1, a.value, d))
-            if isinstance(a, Scalar)
-            else self._as(a, d, elements, tiles, made)
+            self._plot.constant(_number(a.value, d)) if isinstance(a, Scalar) else self._as(a, d, elements, tiles, made)
             for a, d in zip(step.args, dtypes, strict=False)
         ]
         target = self._target(number, self._plan.slot[number], out)
@@ -317,6 +315,14 @@ class Steps:
         source = made[given].at(step.dtype.itemsize if step.function == "imag" else 0)
         self._plot.add(ufunc_loop("positive", step.dtype, step.dtype), (source, target), (1, 1, elements), tiles)
         made[number] = target
+
+
+def _number(value: Any, dtype: DType) -> Array:
+    """Return a scalar as an array of one element; NumPy compares with integers that a dtype doesn't hold otherwise."""
+    try:
+        return np.full(1, value, dtype)
+    except OverflowError as error:
+        raise NotCourse("a number beyond the dtype") from error
 
 
 def _given(program: Program, a: Any) -> Any:
