@@ -32,7 +32,7 @@ class Delivery:
         if record.in_place and record.slow:
             self.engine.feeder.deliver(job, number, record, tasks)
             return
-        if self.engine.sink(record) is not None:
+        if record.stage.token in self.engine.sinks:
             job.tell(Arrival(number, record.stage, tasks, None))
             return
         if (together := self._together(record, tasks)) is not None:

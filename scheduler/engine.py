@@ -106,6 +106,7 @@ class Engine:
         self.shared = transport.size == 1
         self.jobs = Jobs()
         self.sinks: dict[str, Array] = {}
+        """Users' own results, by stage, where kernels may write straight into them."""
         self.spiller = Spiller(self)
         self.feeder = Feeder(self)
         self.delivery, self.doubts = Delivery(self), Doubts(self)
@@ -341,8 +342,10 @@ class Engine:
             return
         assert isinstance(event, Event), event
         self.heartbeat.heard(event.rank, time.monotonic())
-        if isinstance(event, Failed) and (event.batch, True) in self._recalled:
-            event = Refused(event.rank, event.batch)  # its error is of who asked then; who asks now has it run anew
+        if isinstance(event, Done | Failed) and (event.batch, True) in self._recalled:
+            program = self.ledger.gangs.of(event.batch) is not None  # what it did, it did
+            if isinstance(event, Failed) or not program:
+                event = Refused(event.rank, event.batch)  # a source may give other values to who asks now
         if isinstance(event, Done | Failed | Refused | Left):
             self._recalled -= {(event.batch, True), (event.batch, False)}
             if not isinstance(event, Refused):
@@ -488,13 +491,9 @@ class Engine:
             self.feeder.feed(batch)
             return
         try:
-            command = order(batch, self.sink(batch.record))
+            command = order(batch, self.sinks.get(batch.record.stage.token))
         except Exception as error:  # the user's array or file could not be read
             self.ledger.note_refused(batch.number)
             self.fail(batch.record, batch.tasks, error)
             return
         self.send(batch.rank, command)
-
-    def sink(self, record: Record) -> Array | None:
-        """Return the user's own result, where kernels may write straight into it."""
-        return self.sinks.get(record.stage.token)

@@ -13,6 +13,7 @@ import time
 import traceback
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import cloudpickle
 import numpy as np
@@ -88,6 +89,7 @@ class Rank:
         self.spills = Spills(spill_folder, self.emit, self.rank)
         self.blas = BlasLimit()
         self._waiting: dict[int, tuple[Run, Reader]] = {}
+        self._slow: WeakValueDictionary[int, Reader] = WeakValueDictionary()
         self.calls = Calls(transport)
         attach(transport, self.calls)
         self.calls.offer("pages.", lambda: _find_service("pages.service").PageService(self.calls, transport))
@@ -132,6 +134,7 @@ class Rank:
             for batch in command.batches:
                 self.give_back(batch)
             if command.unwanted:
+                self._withdraw_readings(command.batches)
                 self._compute.end(command.batches)
         elif isinstance(command, Asked | Answered):
             self.calls.take(command)
@@ -246,6 +249,8 @@ class Rank:
             if not in_place(place)
         }
         slow = frozenset(k for k, p in enumerate(producers) if p.data is not None and p.data.slow and _hosted(run, k))
+        if slow:
+            self._slow[run.batch] = reader
         if remote or slow:
             Inputs(self, run, reader, remote, slow).start()
         elif run.gang is None and len(run.tasks) <= AT_ONCE and stage.light:
@@ -273,6 +278,12 @@ class Rank:
             self.emit(Refused(self.rank, batch))
             if found[0].gang is not None:  # the others wait for this rank
                 self._gangs.put(found[0], None)
+
+    def _withdraw_readings(self, batches: tuple[int, ...]) -> None:
+        """Let nobody else have what recalled batches have read of slow sources: who computes anew reads anew."""
+        for reader in filter(None, map(self._slow.get, batches)):
+            for reading in list(reader.ahead.values()):
+                reading.void = True
 
     def _begin(self, number: int, slot: int) -> Event | None:
         """Run a batch on a compute thread; return what came of it."""

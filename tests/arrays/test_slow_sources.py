@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import windrow as wr
@@ -37,3 +39,39 @@ def test_slow_sources_are_read_at_once_beside_the_rest(launch, nothing_left, ran
 def test_a_lock_is_checked():
     with pytest.raises(wr.ArgumentError, match="'lock' is 'yes'"):
         wr.from_array([1, 2], lock="yes")
+
+
+def wait_for(path):
+    """Wait until a file is there: a function's blocks and a test tell each other so."""
+    deadline = time.monotonic() + 10
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def test_what_a_failed_computation_has_read_is_not_given_to_the_next(tmp_path):
+    """Though a thread still computes with it: the source has other values by now."""
+    begun, mended, go_on = (tmp_path / name for name in ("begun", "mended", "go_on"))
+
+    class Source:
+        shape, dtype, ndim = (4,), np.dtype(float), 1
+
+        def __getitem__(self, key):
+            if not mended.exists() and key[0].start == 3:
+                wait_for(begun)
+                raise OSError("not now")
+            return np.full(4, float(mended.exists()))[key]
+
+    def hold(block):
+        if not mended.exists():
+            begun.touch()
+            wait_for(go_on)
+        return block
+
+    x = wr.from_array(Source(), chunks=1)
+    held = wr.map_blocks(hold, x[:1], dtype=float)
+    with pytest.raises(wr.FileError, match="not now"):
+        wr.compute(held, x[3:])
+    mended.touch()
+    assert x.sum().compute() == 4
+    assert held.sum().compute() == 1
+    go_on.touch()

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -141,13 +142,29 @@ def loop(block):
         pass
 
 
+gate: list[int] = []
+"""A pipe's reading end: who reads it waits until its other end is closed."""
+
+
+@pytest.fixture
+def through():
+    """Return what lets blocks end that can't be interrupted."""
+    reading, writing = os.pipe()
+    gate[:] = [reading]
+    ends = ExitStack()
+    ends.callback(os.close, writing)
+    with ends:
+        yield ends.close
+    os.close(reading)
+
+
 def sleep(block):
-    time.sleep(2)
+    os.read(gate[0], 1)
     return block
 
 
 def call(block):
-    ctypes.CDLL(None).usleep(2_000_000)
+    ctypes.CDLL(None).read(gate[0], ctypes.create_string_buffer(1), 1)
     return block
 
 
@@ -212,14 +229,15 @@ def fail(interrupts, x):
 
 @pytest.mark.parametrize("function", [loop, sleep, call])
 @pytest.mark.parametrize("end", [give_up, time_out, release, fail])
-def test_what_runs_for_nobody_gives_its_threads_back(interrupts, end, function):
-    """At once: what is asked for next doesn't wait for blocks that run for 2 s, or for ever."""
+def test_what_runs_for_nobody_gives_its_threads_back(interrupts, through, end, function):
+    """At once: what is asked for next doesn't wait for blocks that run until then, or for ever."""
     before = threading.active_count()
     with wr.Cluster(threads=2, memory="64 MiB") as cluster:
         end(interrupts, wr.map_blocks(function, wr.ones(3 if end is fail else 8, chunks=1) + 1, dtype=float))
         assert wr.map_blocks(np.sqrt, wr.full(8, 4.0, chunks=1), dtype=float).sum().compute() == 16
         waits = cluster._session.engine.ask(lambda engine: len(engine.ledger.strays))
-        assert bool(waits) == (function is not loop)  # they still slept when that was through
+        assert bool(waits) == (function is not loop)  # they still wait
+        through()
         settle(cluster)
     deadline = time.monotonic() + 10
     while threading.active_count() > before and time.monotonic() < deadline:

@@ -29,7 +29,7 @@ def test_what_did_not_arrive_is_fetched_from_where_it_lies_now():
         ledger=ledger,
         local=SimpleNamespace(memory=lambda place: None),
         transport=SimpleNamespace(fetch=fetch),
-        sink=lambda record: None,
+        sinks={},
     )
     job = Job([], [x.expr.token], [np.empty(x.shape)])
 
