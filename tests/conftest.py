@@ -63,6 +63,58 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+class Reruns:
+    """Runs tests again, each alone, that failed in a run of several workers; where all pass then, the run has passed.
+
+    What passed only then is listed, with what it said, at the end of the run and in build/flaky.txt: its cause is to
+    be found before the next whole run.
+    """
+
+    MOST = 20
+    """If more tests than that fail, they aren't flaky."""
+
+    def __init__(self) -> None:
+        self.failures: dict[str, str] = {}
+        self.flaky: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note what failed, without the group that pytest-xdist puts behind its name."""
+        name, at, group = report.nodeid.rpartition("@")
+        if report.failed:
+            self.failures[name if at and "]" not in group else report.nodeid] = report.longreprtext
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Run them again."""
+        if exitstatus != pytest.ExitCode.TESTS_FAILED or len(self.failures) > self.MOST:
+            return
+        marks = ["-m", session.config.option.markexpr]
+        for name, text in self.failures.items():
+            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *marks, name]
+            alone = subprocess.run(command, cwd=session.config.rootpath, capture_output=True, text=True, check=False)
+            if alone.returncode:
+                return
+            self.flaky[name] = text
+        session.exitstatus = pytest.ExitCode.OK
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """List them."""
+        if not self.flaky:
+            return
+        lines = [f"{name}\n{text}\n" for name, text in self.flaky.items()]
+        terminalreporter.section("flaky: failed in the run, passed alone")
+        terminalreporter.write_line("\n".join(lines))
+        path = terminalreporter.config.rootpath / "build" / "flaky.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(lines))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Only the process that hands tests to workers sees all that fails."""
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Reruns(), "reruns")
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a program ended."""
