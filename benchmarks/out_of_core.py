@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 COLUMNS = 1000
 BESIDE = 1 << 29
 PIECE = 8192
+BLOCK = 512
+"""Bytes by which the kernel counts."""
 SOURCE = Path(__file__).parents[1] / "src"
 
 
@@ -124,6 +127,15 @@ def check(step: str, folder: Path, out: Path) -> str:
     return ""
 
 
+def _disk_bytes(before: resource.struct_rusage) -> dict[str, int]:
+    """Return what children that have ended since then read from disk and wrote."""
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "read": (after.ru_inblock - before.ru_inblock) * BLOCK,
+        "written": (after.ru_oublock - before.ru_oublock) * BLOCK,
+    }
+
+
 def run(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Run a step in a group of its own."""
     from windrow.graph.chunks import parse_bytes
@@ -135,7 +147,7 @@ def run(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     environment = os.environ | {"PYTHONPATH": str(SOURCE), "WINDROW_SPILL_DIR": str(folder)}
     try:
         with ControlGroup(limit) as group:
-            begin = time.monotonic()
+            begin, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
             done = subprocess.run(
                 words, preexec_fn=group.enter, env=environment, check=False, timeout=options.seconds,
                 capture_output=True, text=True,
@@ -143,6 +155,7 @@ def run(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
             found = {
                 "step": step,
                 "seconds": round(time.monotonic() - begin, 1),
+                **_disk_bytes(before),
                 "peak": group.peak,
                 "limit": limit,
                 "killed": group.killed,

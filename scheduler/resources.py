@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
+from typing import TYPE_CHECKING
 
 from ..graph.chunks import parse_bytes
 from ..graph.errors import ArgumentError, OutOfMemory, bad
 from ..workers.config import ConfigError, config
+from ..workers.control_groups import ROOT, cpu_quota
 from ..workers.memory_limit import address_room, memory_limit
 from .html import size_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 log = logging.getLogger("windrow")
 
@@ -22,9 +28,10 @@ CORES_OF_A_RANK = 4
 LEAST_MEMORY_OF_A_RANK = 1 << 30
 
 
-def usable_cores() -> int:
-    """Return the number of cores that this process may run on."""
-    return max(1, len(os.sched_getaffinity(0)))
+def usable_cores(root: Path = ROOT) -> int:
+    """Return the number of cores that this process may keep busy: it may run on them, and its groups grant the time."""
+    cores, quota = len(os.sched_getaffinity(0)), cpu_quota(root)
+    return max(1, cores if quota is None else min(cores, math.ceil(quota.cores)))
 
 
 def spread_over_cores() -> tuple[int, int]:

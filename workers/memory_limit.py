@@ -6,15 +6,15 @@ import os
 import resource
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..graph.errors import OutOfMemory
+from .control_groups import ROOT, folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
-ROOT = Path("/")
 UNLIMITED = 1 << 60
 """Bytes from which on a control group has no limit: version 1 writes the greatest multiple of a page."""
 
@@ -29,23 +29,19 @@ class Limit:
 
 @dataclass(frozen=True)
 class _Version:
-    """Names of a version of control groups: its file system, files with limits and with what is used, and of cache."""
+    """Names in a version of control groups: files with limits and with what is used, and of cache."""
 
-    system: str
     limits: tuple[str, ...]
     usage: str
     cache: tuple[str, ...]
 
 
-_VERSIONS = (
-    _Version("cgroup2", ("memory.max", "memory.high"), "memory.current", ("active_file", "inactive_file")),
-    _Version(
-        "cgroup",
-        ("memory.limit_in_bytes",),
-        "memory.usage_in_bytes",
-        ("total_active_file", "total_inactive_file"),
+_VERSIONS = {
+    "cgroup2": _Version(("memory.max", "memory.high"), "memory.current", ("active_file", "inactive_file")),
+    "cgroup": _Version(
+        ("memory.limit_in_bytes",), "memory.usage_in_bytes", ("total_active_file", "total_inactive_file")
     ),
-)
+}
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,8 @@ class Machine:
 
 def control_groups(root: Path = ROOT) -> tuple[ControlGroup, ...]:
     """Return the memory control groups with a limit that this process is in: its own and those above."""
-    return tuple(group for folder, version in _folders(root) if (group := _read_group(folder, version)) is not None)
+    found = (_read_group(folder, _VERSIONS[system]) for folder, system in folders("memory", root))
+    return tuple(group for group in found if group is not None)
 
 
 def memory_limit(root: Path = ROOT, environment: Mapping[str, str] = os.environ) -> Limit:
@@ -161,47 +158,6 @@ def _read_group(folder: Path, version: _Version) -> ControlGroup | None:
         if text.isdigit() and int(text) < UNLIMITED:
             limits.append(Limit(int(text), f"the control group {folder} ({name})"))
     return ControlGroup(folder, version, min(limits, key=lambda limit: limit.nbytes)) if limits else None
-
-
-def _folders(root: Path) -> Iterator[tuple[Path, _Version]]:
-    """Yield the folders of the groups that this process is in, each before those above it."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-        mounts = (root / "proc/self/mountinfo").read_text().splitlines()
-    except OSError:
-        return
-    for version in _VERSIONS:
-        own = _own_path(lines, version)
-        for mount in mounts if own is not None else ():
-            before, _, after = mount.partition(" - ")
-            system, _, options = after.split(" ", 2)
-            if system != version.system or (system == "cgroup" and "memory" not in options.split(",")):
-                continue
-            above, top = (_unescape(word) for word in before.split()[3:5])
-            folder = root / top.lstrip("/")
-            inside = os.path.relpath(own or "/", above)
-            if inside != "." and not inside.startswith(".."):  # in a container the path may be that outside
-                yield from ((each, version) for each in _between(folder / inside, folder))
-            yield folder, version
-            break
-
-
-def _own_path(lines: list[str], version: _Version) -> str | None:
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if (not controllers) if version.system == "cgroup2" else ("memory" in controllers.split(",")):
-            return path
-    return None
-
-
-def _between(folder: Path, top: Path) -> Iterator[Path]:
-    while folder != top:
-        yield folder
-        folder = folder.parent
-
-
-def _unescape(word: str) -> str:
-    return word.encode().decode("unicode_escape")
 
 
 def _of_slurm(environment: Mapping[str, str]) -> Iterator[Limit]:

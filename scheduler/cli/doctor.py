@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import WindrowError
 from ...workers.config import config
+from ...workers.control_groups import cpu_quota
 from ...workers.memory_limit import memory_limit
 from ...workers.mpi.environment import mark_rank, ulfm_enabled
 from ..cluster import session
@@ -153,10 +154,12 @@ def _limits(made: Report) -> Iterator[str]:
 
 
 def _cores(made: Report) -> str:
-    usable, there = usable_cores(), os.cpu_count() or 1
-    if usable < there:
-        made.problem(f"this process may use {usable} of {there} cores; under mpirun give --bind-to none")
-    return f"{usable} of {there}"
+    usable, allowed, there = usable_cores(), len(os.sched_getaffinity(0)), os.cpu_count() or 1
+    if allowed < there:
+        made.problem(f"this process may use {allowed} of {there} cores; under mpirun give --bind-to none")
+    quota = cpu_quota()
+    granted = f", limited to {quota.cores:g} by {quota.who}" if quota is not None and quota.cores < allowed else ""
+    return f"{usable} of {there}{granted}"
 
 
 def _shared_memory(made: Report) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...workers.pages import compiled
 from ...workers.pages.positions import picked
+from ..resources import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ def _is_compiled(array: Array, addition: Addition) -> bool:
 
 
 def _add_compiled(array: Array, additions: Sequence[Addition]) -> None:
-    count = min(len(os.sched_getaffinity(0)), 16) if sum(a.index.size for a in additions) >= LARGE else 1
+    count = min(usable_cores(), 16) if sum(a.index.size for a in additions) >= LARGE else 1
     borders = [len(array) * k // count for k in range(count + 1)]
     columns = _find_columns(additions)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import windrow as wr
-from windrow.scheduler.resources import arena_bytes, read_memory
+from windrow.scheduler import resources
+from windrow.scheduler.resources import arena_bytes, read_memory, usable_cores
 from windrow.workers.memory_limit import control_groups, memory_limit
 
 GROUP = Path(__file__).parents[2] / "benchmarks" / "control_group.py"
@@ -119,6 +120,35 @@ def test_used_leaves_out_what_the_kernel_takes_back(tree):
 
 
 @pytest.mark.parametrize(
+    ("own", "files", "cores"),
+    [
+        ("0::/", {}, 8),
+        ("0::/", {"cpu.max": "max 100000"}, 8),
+        ("0::/", {"cpu.max": "150000 100000"}, 2),
+        ("0::/", {"cpu.max": "10000 100000"}, 1),
+        ("0::/", {"cpu.max": "6400000 100000"}, 8),
+        ("0::/", {"cpu.max": "much"}, 8),
+        ("0::/job/step", {"cpu.max": "400000 100000", "job/cpu.max": "300000 100000"}, 3),
+        ("0::/job/step", {"cpu.max": "max 100000", "job/step/cpu.max": "5000 1000"}, 5),
+    ],
+)
+def test_cores_are_what_the_groups_grant(tree, monkeypatch, own, files, cores):
+    monkeypatch.setattr(resources.os, "sched_getaffinity", lambda _: set(range(8)))
+    assert usable_cores(tree(own, V2, {f"sys/fs/cgroup/{name}": text for name, text in files.items()})) == cores
+
+
+@pytest.mark.parametrize(
+    ("quotas", "cores"), [((-1, -1), 8), ((250_000, -1), 3), ((-1, 700_000), 7), ((250_000, 100_000), 1)]
+)
+def test_cores_are_what_groups_of_version_1_grant(tree, monkeypatch, quotas, cores):
+    monkeypatch.setattr(resources.os, "sched_getaffinity", lambda _: set(range(8)))
+    top = "sys/fs/cgroup/cpu"
+    files = {f"{top}/cpu.cfs_period_us": 100_000, f"{top}/job/cpu.cfs_period_us": 100_000}
+    files |= {f"{top}/cpu.cfs_quota_us": quotas[0], f"{top}/job/cpu.cfs_quota_us": quotas[1]}
+    assert usable_cores(tree("4:memory:/other\n1:cpuacct,cpu:/job", f"{V1.format('/')}\n{CPU}", files)) == cores
+
+
+@pytest.mark.parametrize(
     "memory", ["lots", "2 apples", "-1GiB", "", " ", b"1 GiB", [1], float("inf"), float("nan"), 0, True]
 )
 def test_what_is_no_size_is_refused_by_name(memory):
@@ -165,7 +195,6 @@ def test_an_arena_fits_the_address_space(kind):
 
 
 def test_an_arena_is_never_nothing(monkeypatch):
-    from windrow.scheduler import resources
     from windrow.workers.memory_limit import Limit
 
     monkeypatch.setattr(resources, "address_room", lambda: Limit(0, "RLIMIT_AS"))
