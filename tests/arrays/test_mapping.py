@@ -292,6 +292,16 @@ def test_what_a_function_keeps_is_not_written_again():
     assert all(any(np.array_equal(kept, part) for kept in KEPT) for part in wanted)
 
 
+@pytest.mark.parametrize("jit", ["on", "off"])
+def test_numbers_drawn_for_a_function_that_keeps_them(jit):
+    KEPT.clear()
+    x = wr.random.default_rng(1).random((400, 450), chunks=(400, 90))
+    with wr.config.set(jit=jit):
+        wr.map_blocks(keeps, x, dtype="f8").compute()
+        values = x.compute()
+    assert all(any(np.array_equal(kept, part) for kept in KEPT) for part in np.hsplit(values[::2], 5))
+
+
 def by_blocks(function, x):
     return wr.map_blocks(function, x, dtype=float)
 

@@ -1,5 +1,7 @@
 """Compiled loops for random numbers: the bits of NumPy's generator and of the interpreter, wherever runs begin."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,8 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.workers.config import config
-from windrow.workers.kernels.compiled import drawing
-from windrow.workers.kernels.randoms import philox
+from windrow.workers.kernels.compiled import drawing, making
+from windrow.workers.kernels.randoms import draws, philox
 from windrow.workers.kernels.randoms.draws import Draws
 from windrow.workers.kernels.randoms.normal import standard
 from windrow.workers.kernels.randoms.philox import fill_run, raw_at
@@ -107,7 +109,7 @@ def test_single_positions_have_the_same_numbers():
 def test_kernels_draw_what_is_worth_it(monkeypatch):
     """Without this the comparisons above could be those of NumPy with itself."""
     asked = []
-    monkeypatch.setattr(drawing, "ready", lambda text, inputs, work: asked.append(work))
+    monkeypatch.setattr(drawing, "ready", lambda text, inputs, work, **_: asked.append(work))
     out = np.empty(drawing.LEAST)
     assert not drawing.draw_runs((0,) * 5, np.zeros(1, np.uint64), len(out), out)
     assert not drawing.draw_normal_runs((0,) * 5, np.zeros(1, np.uint64), len(out), out, (1.0, 2.0))
@@ -157,3 +159,14 @@ def test_blocks_thin_along_the_last_axis_are_drawn_by_compiled_loops(monkeypatch
         made = draw()
     assert made.tobytes() == wanted.tobytes()
     assert max(drawn, default=0) < drawing.LEAST, "array arithmetic is for few draws"
+
+
+def test_short_runs_wait_for_their_kernels(monkeypatch):
+    begun = []
+    monkeypatch.setattr(draws, "fill_run", lambda *args: begun.append(0) or fill_run(*args))
+    monkeypatch.setattr(making, "_kernel", lru_cache(making.Kernel))
+    starts = np.arange(1456, dtype=np.uint64) * np.uint64(12_000)
+    out = np.empty(1456 * 90)
+    for _ in range(5):
+        Draws((1, 2), 0, starts, 90).fill(out)
+    assert len(begun) < 2 * len(starts)

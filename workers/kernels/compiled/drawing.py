@@ -19,7 +19,7 @@ import numpy as np
 from ..buffers import Buffers
 from .instructions import UFUNCS
 from .llvm_text import Body, DType, Text, cast, register
-from .making import ENTRY, compiled, ready
+from .making import ENTRY, ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,8 +44,12 @@ NARROW = 64
 WORK = 8
 """A draw's work, as NumPy's generator has it; what follows for a normal number is as much."""
 
-WORTH = WORK * 16 << 16
-"""The work of a call, such as 65,536 single positions', that waits for its kernels."""
+SINGLE, BEGIN = 28, 736
+"""By how many times a draw at a single position takes longer than one of many that follow each other, and by how many
+such draws the generator takes longer for each run that it begins."""
+
+WORTH = WORK * SINGLE << 16
+"""The work of short runs, such as 65,536 single positions', after which their kernels are waited for."""
 
 FACTORS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
 STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
@@ -74,7 +78,7 @@ def draw_runs(name: Name, starts: Array, length: int, out: Array) -> bool:
         return False
     width, work = _width(starts, length), _work(length, out)
     philox, pick = (
-        _ready(philox_text(out.dtype, False, width < NARROW), work),
+        _ready(philox_text(out.dtype, False, width < NARROW), work, length),
         _ready_pick(out.dtype, width, length, work),
     )
     if philox is None or pick is None:
@@ -97,8 +101,8 @@ def draw_normal_runs(name: Name, starts: Array, length: int, out: Array, series:
         return False
     width, work = _width(starts, length), 2 * _work(length, out)
     philox, polar = (
-        _ready(philox_text(_DOUBLE, True, width < NARROW), work),
-        _ready(polar_text(out.dtype, series), work),
+        _ready(philox_text(_DOUBLE, True, width < NARROW), work, length),
+        _ready(polar_text(out.dtype, series), work, length),
     )
     pick = _ready_pick(out.dtype, width, length, work)
     if philox is None or polar is None or pick is None:
@@ -123,8 +127,8 @@ def _width(starts: Array, length: int) -> int:
 
 
 def _work(length: int, out: Array) -> int:
-    """Return what drawing runs would take without kernels: at single positions much more than by NumPy's generator."""
-    return WORK * len(out) * (1 if length >= SHORT else 16)
+    """Return what drawing runs would take without kernels: the more, the shorter they are."""
+    return WORK * (len(out) + len(out) // length * (BEGIN if length >= SHORT else SINGLE * length))
 
 
 def _fill(starts: Array, length: int, width: int, out: Array, make: Make, pick: Any) -> None:
@@ -162,12 +166,12 @@ def _fill_long(first: int, out: Array, make: Make) -> None:
 
 def _ready_pick(dtype: DType, width: int, length: int, work: int) -> Any:
     """Return the loop that takes runs out of the blocks they were drawn from."""
-    return _ready(pick_text(dtype, width, length), work)
+    return _ready(pick_text(dtype, width, length), work, length)
 
 
-def _ready(text: str, work: int) -> Any:
-    """Return a kernel if it is there; for a tile of short runs it is waited for, as that takes no longer than a few."""
-    return compiled(text, 1, worth=True) if work >= WORTH else ready(text, 1, work)
+def _ready(text: str, work: int, length: int) -> Any:
+    """Return a kernel if it is there; of short runs it is waited for, as that takes no longer than a few tiles."""
+    return ready(text, 1, work, waits=WORTH if length < BEGIN else None)
 
 
 def pick_text(dtype: DType, width: int, length: int) -> str:

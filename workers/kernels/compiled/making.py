@@ -71,10 +71,10 @@ def _kernel(text: str, inputs: int) -> Kernel:
     return Kernel(text, inputs)
 
 
-def ready(text: str, inputs: int, work: int, ahead: int = 0) -> Any:
+def ready(text: str, inputs: int, work: int, ahead: int = 0, waits: int | None = None) -> Any:
     """Return a kernel's function if it is there, or else see to it that it will be; as in `dispatch`.
 
-    `ahead` is work known to come.
+    `ahead` is work known to come. From `waits` work on the function is waited for.
     """
     if config.jit == "off":
         return None
@@ -83,6 +83,8 @@ def ready(text: str, inputs: int, work: int, ahead: int = 0) -> Any:
         kernel.work += work
         if config.jit == "on" or (kernel.work + ahead >= ENOUGH_WORK and not kernel.asked):
             kernel.ask(wait=config.jit == "on")
+        if waits is not None and kernel.work >= waits:
+            kernel.ask(wait=True)
     return kernel.function
 
 

@@ -95,9 +95,7 @@ class Frame:
         last = len(self.program.values) - 1
         value = self.program.values[last]
         if isinstance(value, Apply | Generate):
-            if not courses.store(self, last, out):
-                for region, made in self._tiles(last, out):
-                    _put(out, region, made)
+            self._fill(last, out)
         elif isinstance(value, Load) and isinstance(value.access, ByBlock):
             np.copyto(out, self.whole(last))
         else:
@@ -132,6 +130,12 @@ class Frame:
             out[(slice(None), *kept)] = part
         assert out is not None
         return out
+
+    def _fill(self, number: int, out: Array) -> None:
+        """Make a value that is generated or applied in `out`: by a course, or tile by tile."""
+        if not courses.store(self, number, out):
+            for region, made in self._tiles(number, out):
+                _put(out, region, made)
 
     def _tiles(self, last: int, out: Array | None = None) -> Iterator[tuple[Region, Array]]:
         """Make a value tile by tile, where it is not there as a whole."""
@@ -393,9 +397,10 @@ class Frame:
                 found.append([self.reader.piece(load.inputs, piece) for piece in pieces])
             elif isinstance(self.program.values[number], Apply | Generate):
                 if number not in self.wholes:
-                    out = np.empty((len(self.blocks), *self.shape), self.program.values[number].dtype)
-                    for region, made in self._tiles(number, out):
-                        _put(out, region, made)
+                    shape, dtype = (len(self.blocks), *self.shape), self.program.values[number].dtype
+                    kept = isinstance(value.op, MapBlocks)
+                    out = ARGUMENTS.lend_free((number, kept), shape, dtype) if kept else np.empty(shape, dtype)
+                    self._fill(number, out)
                     self.wholes[number] = out
                 found.append(self.wholes[number][i, ...])
             elif len(self.blocks) > 1:
