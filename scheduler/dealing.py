@@ -76,7 +76,8 @@ class Dealer(Planner):
     def take(self, rank: int, ahead: bool = False, alone: bool = False) -> Batch | None:
         """Give out ready tasks to a rank; None when none is ready or none fits.
 
-        What somebody waits for goes before what is only held, and the latest stages before others.
+        What somebody waits for goes before what is only held, and the latest stages before others; but whom somebody
+        has waited longest for has every second turn, see `turns`.
 
         While little memory is used, what others wait for goes before what only frees its inputs. Tasks to be run
         `ahead`, after what the rank has, aren't taken from other ranks' short queues, since these may well be quicker,
@@ -92,12 +93,15 @@ class Dealer(Planner):
 
     def _take(self, rank: int, ahead: bool, alone: bool, little: bool, bounded: bool = True) -> Batch | None:
         """Give out tasks, where `bounded` only such as don't run too far ahead of others."""
-        for candidate in self.ready.candidates(rank, ahead, little):
+        turns = self.ready.turns
+        for candidate in turns.arrange(self.ready.candidates(rank, ahead, little)):
             record = self.readings.abreast(rank, candidate)
             if rank and record.stage.at_driver:
                 continue
             if (rank == 0 and self._dangerous(record, alone)) or not self.readings.allows(rank, record):
                 continue
+            if turns.holds_up(record):
+                return None
             spare = record.ntasks if record.is_dealt else SPARE if ahead else 0
             tasks, queue = record.dequeue(rank, self._share(record), spare)
             if not len(tasks):
@@ -109,8 +113,11 @@ class Dealer(Planner):
             if len(offsets) < len(tasks):
                 record.put_back(queue, tasks[len(offsets) :])
             if len(offsets):
+                turns.note(record)
                 self.ready.update(record)
                 return self.give(rank, record, tasks[: len(offsets)], offsets)
+            if admitted:
+                turns.lack(record)
         return None
 
     def load(self, rank: int) -> int:

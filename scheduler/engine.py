@@ -191,7 +191,8 @@ class Engine:
             each(ended)
 
     def _patience(self) -> float:
-        return 0.05 if self.transport.size > 1 or self.ledger.batches else 3600.0
+        idle = self.transport.size == 1 and not self.ledger.batches and self.ledger.ready.turns.held_up is None
+        return 3600.0 if idle else 0.05
 
     def _leave(self) -> None:
         for job in self.jobs:

@@ -150,6 +150,7 @@ class Ledger(Dealer):
 
     def watch(self, tokens: Iterable[str]) -> None:
         """Note that somebody waits for stages that are held."""
+        self.ready.turns.begin()
         for record in filter(None, map(self.records.get, tokens)):
             record.watched = True
             self.ready.press((record,))

@@ -142,6 +142,7 @@ class Planner:
     def _press(self, fresh: Mapping[Record, Index]) -> None:
         """Find what of the records that are planned somebody waits for; readers come before their inputs."""
         awaited, self._awaited = self._awaited, []
+        self.ready.turns.begin()
         self.ready.press(awaited)
         for record in fresh:
             if record.awaited or any(user.pressing == AWAITED for user in record.users):

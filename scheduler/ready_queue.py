@@ -11,6 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from .record import AWAITED, BESIDE, Record
+from .turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -40,6 +41,7 @@ class Ready:
         """By which each is listed."""
         self.pressing: dict[Record, None] = {}
         """Records that somebody waits for, or beside, as long as they are busy."""
+        self.turns = Turns()
 
     def update(self, record: Record) -> None:
         """Note that a record's queues have changed."""
@@ -102,6 +104,7 @@ class Ready:
     def rest(self, record: Record) -> None:
         """Note that a record has no tasks to run."""
         record.pressing = 0
+        self.turns.leave(record)
         self.pressing.pop(record, None)
 
     def _set_pressing(self, record: Record, pressing: int) -> None:
@@ -109,6 +112,8 @@ class Ready:
         record.pressing = pressing
         if record.stage.gang is None:  # that takes no compute thread
             self.pressing[record] = None
+            if pressing == AWAITED:
+                self.turns.enter(record)
         self.update(record)
 
     def first(self, leading: bool = False) -> Record | None:

@@ -60,8 +60,9 @@ class Record:
     (persisted arrays). `seconds` is what a task takes lately; `ran` tasks have taken `spent` seconds in all. Inputs
     have smaller numbers than their readers. `slow`: tasks read a source that I/O threads read first. `leading`, `few`
     and `listed` belong to `ready_queue.Ready`. `watched`: somebody waits for what is held. `pressing` says how much its
-    tasks are waited for: `AWAITED`, `BESIDE` (they share stages with what is), or 0 for what is only held. `admission`
-    says how far tasks may run ahead in an order in which `places` has their places (-1: none), where memory matters.
+    tasks are waited for: `AWAITED`, `BESIDE` (they share stages with what is), or 0 for what is only held; `turn` is
+    the number of the computation that is awaited, see `turns`. `admission` says how far tasks may run ahead in an order
+    in which `places` has their places (-1: none), where memory matters.
     """
 
     stage: Stage
@@ -88,6 +89,7 @@ class Record:
     listed: set[int] = field(default_factory=set)
     watched: bool = False
     pressing: int = 0
+    turn: int = 0
     admission: Admission | None = None
     places: Index | None = None
 

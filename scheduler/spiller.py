@@ -35,6 +35,8 @@ PAUSE = 0.01
 """Seconds between two looks at what could be spilled ahead."""
 TRIMMING = 0.5
 """Seconds after which a rank that is short of memory is told again what is free."""
+COPYING = 0.1
+"""Seconds for which everything waits until a user's thread has copied results, so that there is room."""
 REFUSED = 5.0
 """Seconds for which nothing is spilled beside what computes after the disk has refused it."""
 
@@ -62,7 +64,7 @@ class Spiller:
         """Why the disk refused the last that was to be spilled; empty where some of it was taken."""
         self._number = 0
         self._taken = self._warned = False
-        self._looked = 0.0
+        self._looked = self._stirred = 0.0
         self._trimmed: dict[int, float] = {}
 
     def most(self, rank: int, usual: int) -> int:
@@ -77,8 +79,11 @@ class Spiller:
             if ledger.batches and not self.pending:
                 self._spill_ahead()
             return
-        stuck = ledger.ready.first() or ledger.gangs.find_stuck(ledger)
-        if stuck is None or ledger.gathering():
+        stuck = ledger.ready.turns.held_up or ledger.ready.first() or ledger.gangs.find_stuck(ledger)
+        if stuck is None:
+            return
+        if ledger.gathering():
+            self._let_copy()
             return
         needed = int(stuck.bytes.max())
         room = Arena.pad_size(needed)
@@ -104,6 +109,15 @@ class Spiller:
                 self._spill(rank, max(room, ledger.arenas[rank].size // PART))
         if not self.pending and not ledger.batches:
             self._give_up(stuck, needed, "nothing that could be spilled")
+
+    def _let_copy(self) -> None:
+        """Wait for what is being gathered; but the user's thread may wait for what is held up before it copies more."""
+        turns, now = self.engine.ledger.ready.turns, time.monotonic()
+        if turns.held_up is None or now - self._stirred > 2 * COPYING:
+            self._stirred = now
+        elif now - self._stirred > COPYING:
+            turns.let_go()
+            self.engine.transport.wake()
 
     def _spill_ahead(self) -> None:
         """Spill what is held and nobody waits to read, where what is still to be held won't fit beside it."""
@@ -204,6 +218,10 @@ class Spiller:
         ledger = self.engine.ledger
         alive = [a for a, ok in zip(ledger.arenas, ledger.alive, strict=True) if ok]
         best = max(alive, key=lambda a: a.free)
+        if ledger.ready.turns.held_up is record and Arena.pad_size(needed) <= best.size:  # others can go on
+            ledger.ready.turns.let_go()
+            self.engine.transport.wake()
+            return
         error = out_of_memory(record.stage, needed, best.free, best.size, why)
         self.engine.fail(record, np.flatnonzero(record.state == State.READY), error)
         self.engine.transport.wake()  # the next one that is stuck, if any, is looked at without another event
