@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*
 def data():
     generator = np.random.default_rng(0)
     X = generator.random((ROWS, 5), dtype="f4")
-    return X, (X @ np.arange(1, 6, dtype="f4") + 1).astype("f4")
+    return X, (X.astype(float) @ np.arange(1, 6) + 1).astype("f4")
 
 
 def linear(kind=keras.Sequential, rate=0.05, **more):

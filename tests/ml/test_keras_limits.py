@@ -21,7 +21,7 @@ on_tensorflow = pytest.mark.skipif(keras.backend.backend() != "tensorflow", reas
 def data():
     generator = np.random.default_rng(0)
     X = generator.random((514, 5), dtype="f4")
-    return X, (X @ np.arange(1, 6, dtype="f4") + 1).astype("f4")
+    return X, (X.astype(float) @ np.arange(1, 6) + 1).astype("f4")
 
 
 def compiled(model, **more):
