@@ -67,8 +67,8 @@ KEPT = (
 )
 
 
-# OpenBLAS's kernel for float32 matrices of 5 columns (AVX-512; rows % 4 > 1) adds up a buffer of 8 on its stack of which
-# it has written 5 and drops the rest, which may raise the flag; NumPy and scikit-learn alone warn just so.
+# OpenBLAS multiplies float32 matrices of 5 columns on AVX-512 by adding up 8 numbers on its stack. It has written 5, and
+# drops the rest, which may raise the flag all the same. NumPy and scikit-learn alone warn just so.
 @pytest.mark.filterwarnings("ignore:invalid value encountered in matmul:RuntimeWarning")
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
 @pytest.mark.parametrize("name", KEPT)
