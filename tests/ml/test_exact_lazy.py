@@ -67,8 +67,8 @@ KEPT = (
 )
 
 
-# OpenBLAS multiplies float32 matrices of 5 columns on AVX-512 by adding up 8 numbers on its stack. It has written 5, and
-# drops the rest, which may raise the flag all the same. NumPy and scikit-learn alone warn just so.
+# For float32 matrices of 5 columns OpenBLAS's AVX-512 kernel adds up 8 numbers on its stack, of which it has written 5;
+# it drops the rest, but that may raise the flag. NumPy and scikit-learn alone warn just so.
 @pytest.mark.filterwarnings("ignore:invalid value encountered in matmul:RuntimeWarning")
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
 @pytest.mark.parametrize("name", KEPT)
