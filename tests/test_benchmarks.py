@@ -205,7 +205,7 @@ def test_the_arena_measures_under_a_limit_and_goes_on_where_it_was(tmp_path):
 def test_who_dies_of_memory_in_the_arena_is_written_so(module, monkeypatch, tmp_path, kind):
     cells, options = module("arena.cells"), module("arena.options")
     if kind == "address space":
-        monkeypatch.setattr(module("arena.groups"), "_make", lambda *_: None)
+        monkeypatch.setattr(module("control_group"), "_make", lambda *_: None)
     words = ["--memory", "2GiB", "--only", "ols", "--repeats", "1", "--limit", "60", "--data", str(tmp_path)]
     cell = cells.measure("ols", "numpy", options.arguments(words), "")
     assert cell.error.startswith("died at"), cell
@@ -242,7 +242,7 @@ def test_tables_of_the_arena_tell_who_is_ahead(module):
 def test_more_than_memory_goes_from_files_to_files(tmp_path, ranks):
     words = ["--gib", 0.75, "--memory", "128 MiB", "--ranks", ranks, "--seconds", 100]
     done = run(tmp_path, BENCHMARKS / "out_of_core.py", *words)
-    if "PermissionError" in done.stderr or "no memory control groups" in done.stderr:
+    if "no memory control groups" in done.stderr:
         pytest.skip("no control group can be made here")
     assert done.returncode == 0, done.stdout + done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..graph.errors import SourceChanged
-from .page_cache import RUN, drop, fits
+from .page_cache import RUN, drop, fits, read_exactly
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +64,7 @@ class OpenFile:
             self._descriptor = os.open(stamp.path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
             raise SourceChanged(f"{stamp.label}: the file {stamp.path} can't be opened any more: {error}") from error
+        self._exact = False
 
     def __del__(self) -> None:
         if hasattr(self, "_descriptor"):
@@ -72,6 +73,11 @@ class OpenFile:
     def fill(self, target: Array, at: int) -> None:
         """Read as many bytes as a contiguous target has."""
         left, begin = target.reshape(-1).data, at
+        passing = not self._fits and len(left) >= RUN
+        if passing and not self._exact:
+            self._exact = True
+            drop(self._descriptor, 0, 0)
+            read_exactly(self._descriptor)
         while left:
             try:
                 count = os.preadv(self._descriptor, [left], at)
@@ -81,7 +87,7 @@ class OpenFile:
                 self.stamp.check()
                 raise SourceChanged(f"{self.stamp.label}: the file {self.stamp.path} ends before the array does")
             left, at = left[count:], at + count
-        if not self._fits and at - begin >= RUN:
+        if passing:
             drop(self._descriptor, begin, at - begin)
 
     def read(self, dtype: np.dtype[Any], offset: int, strides: Sequence[int], picks: Picks) -> Array:

@@ -55,6 +55,12 @@ def drop(descriptor: int, at: int, count: int) -> None:
         os.posix_fadvise(descriptor, at, count, os.POSIX_FADV_DONTNEED)
 
 
+def read_exactly(descriptor: int) -> None:
+    """Have the kernel read what is asked for and nothing ahead: what it reads ahead lies across what is let go of."""
+    with contextlib.suppress(OSError):
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
+
+
 def drop_file(path: str) -> None:
     """Let go of a file that was read."""
     with contextlib.suppress(OSError), open(path, "rb", buffering=0) as file:

@@ -11,11 +11,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from control_group import limited
 from limits import ONE_BLAS
 from process import answer
 
 from .data import ensure
-from .groups import limited
 from .measuring import Order
 from .options import gib
 from .registry import load
@@ -126,7 +126,7 @@ def measure(workload: str, system: str, options: Any, revision: str) -> Cell:
         ensure(options.data, name, options.small)
     with (
         tempfile.TemporaryDirectory(prefix="arena-") as folder,
-        limited(options.memory, Path(folder, "measured")) as group,
+        limited(options.memory, measured := Path(folder, "measured")) as group,
     ):
         late = Path(folder, "late")
         order = Order(
@@ -139,14 +139,15 @@ def measure(workload: str, system: str, options: Any, revision: str) -> Cell:
             options.repeats,
             options.small,
         )
-        environment = group.environment() | SYSTEMS[system][2] | {"TMPDIR": folder}
+        environment = SYSTEMS[system][2] | {"TMPDIR": folder, "ARENA_MEASURED": str(measured)}
+        environment |= {"ARENA_PEAK": str(group.peak_file)} if group.peak_file is not None else {}
         environment |= ONE_BLAS if system in ("dask", "distributed", "cubed") else {}
-        command = [sys.executable, str(HERE / "worker.py"), json.dumps(asdict(order))]
+        command = group.wrap([sys.executable, str(HERE / "worker.py"), json.dumps(asdict(order))])
         found: dict[str, Any] = answer(command, environment, 4 * options.limit + SLACK)
         more: dict[str, Any] = {
-            "peak": found.get("peak", 0) or group.peak(),
+            "peak": found.get("peak", 0) or group.peak,
             "held": group.held,
-            "kills": group.kills(),
+            "kills": group.killed,
         }
         failed = found.get("failed") or found.get("error", "")
         if late.exists() and late.stat().st_size:

@@ -229,7 +229,7 @@ def test_functions_that_take_much_end_nothing(launch, tmp_path, words, limit, no
     """Chunks and what functions hold are more than a control group has: chunks make room."""
     (tmp_path / "near.py").write_text(NEAR)
     done = launch(0, str(GROUP), str(limit << 20), sys.executable, "-m", "windrow", *words, "near.py")
-    if "PermissionError" in done.err or "no memory control groups" in done.err:
+    if "no memory control groups" in done.err:
         pytest.skip("no control group can be made here")
     found = json.loads(done.err.splitlines()[-1])
     assert (found["status"], found["killed"]) == (0, 0), done.err

@@ -215,7 +215,7 @@ def test_a_job_lives_in_a_small_control_group(ranks, launch, tmp_path, nothing_l
     script.write_text(IN_GROUP)
     words = [sys.executable, "-m", "windrow", *(["-n", "2"] if ranks > 1 else []), str(script)]
     done = launch(0, str(GROUP), str(640 << 20), *words)
-    if "PermissionError" in done.err or "no memory control groups" in done.err:
+    if "no memory control groups" in done.err:
         pytest.skip("no control group can be made here")
     assert json.loads(done.err.splitlines()[-1])["killed"] == 0, done.err
     assert done.out.split() == [str(320 << 20), "1.0"]
