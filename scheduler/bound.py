@@ -14,9 +14,8 @@ import numpy as np
 
 from ..graph.stage import relations
 from ..workers.footprint import read_bytes, task_bytes
-from ..workers.reading import READERS
 from .admission import PLENTY, find_allowance
-from .readings import NEAR_BYTES
+from .readings import most_read
 from .result_collector import writes_results
 from .sequence import Step, best_order, padded
 
@@ -131,5 +130,4 @@ def _read_ahead(stage: Stage, sources: Mapping[str, HostData], room: Room) -> in
     if not one:
         return 0
     near = all(sources[token].near for token in stage.inputs if token in sources)
-    most = min(max(room.arenas) // 4, NEAR_BYTES if near else 1 << 62)
-    return one * max(2, max(room.threads) + 1, min(READERS, most // max(1, one // 2)))
+    return one * most_read(max(room.arenas), max(room.threads), one // 2, near)

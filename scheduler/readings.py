@@ -16,8 +16,20 @@ if TYPE_CHECKING:
     from .ledger import Ledger
     from .record import Batch, Record
 
-NEAR_BYTES = 64 << 20
-"""Bytes of files on this host that a rank reads ahead: more would only fill memory, whose new pages cost more."""
+NEAR_BYTES = 32 << 20
+"""Bytes of files on this host that a rank reads at a time, if these are more than a piece for each thread.
+
+Decoding keeps a processor busy, so that more would only fill memory; allocators keep as much again for who decodes.
+"""
+
+
+def most_read(room: int, threads: int, piece: int, near: bool) -> int:
+    """Return how many batches of a rank may wait for what they read, or compute with it, at a time.
+
+    `room` is the bytes of its arena, `piece` what a batch reads, `near` whether of files on this host.
+    """
+    most = min(room // 4, NEAR_BYTES if near else room)
+    return max(2, threads + (not near), min(READERS, most // max(1, piece)))
 
 
 class Readings:
@@ -39,11 +51,11 @@ class Readings:
         """Tell whether a rank may have one more of a stage: what it reads has no place in its arena."""
         if not record.slow:
             return True
-        most = self._arenas[rank].size // 4
         read = [edge.record.stage.data for edge in record.inputs if edge.record.slow]
-        if read and all(data is not None and data.near for data in read):  # what the driver reads has no inputs
-            most = min(most, NEAR_BYTES)
-        return self.counts[rank] < max(2, self._threads[rank] + 1, min(READERS, most // max(1, bytes_read(record))))
+        near = bool(read) and all(
+            data is not None and data.near for data in read
+        )  # what the driver reads has no inputs
+        return self.counts[rank] < most_read(self._arenas[rank].size, self._threads[rank], bytes_read(record), near)
 
     def siblings(self, record: Record) -> set[Record]:
         """Return the stages that read the same sources as one does, where these are slow."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from .memory_limit import Limit, Machine, memory_limit, own_groups, read_status
 from .page_cache import advise
+from .read_buffers import drop_read_buffers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,6 +95,7 @@ def trim(arena: Bytes, offsets: Index, sizes: Index, shared: bool) -> None:
     """Give the system back what is free: ranges of the arena, and what allocators keep."""
     for offset, size in zip(offsets.tolist(), sizes.tolist(), strict=True):
         advise(arena[offset : offset + size], mmap.MADV_REMOVE if shared else mmap.MADV_DONTNEED)
+    drop_read_buffers()
     release = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if release is not None:
         release(0)

@@ -278,3 +278,29 @@ def test_auto_takes_whole_stored_chunks(tmp_path):
         opened = xr.open_zarr(tmp_path / "s", consolidated=False, chunks="auto", chunked_array_type="windrow").v
     assert opened.chunks[0][0] % 7 == 0 < len(opened.chunks[0]) - 1
     assert opened.chunks[1:] == ((30,), (20,))
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_zarr_opened_by_xarray_is_read_by_windrow_itself_where_nothing_is_decoded(tmp_path, zarr_format):
+    path = str(tmp_path / "a.zarr")
+    values = np.random.default_rng(1).random((40, 6)).astype("f4")
+    values[3, 2] = np.nan
+    whole = np.arange(240).reshape(40, 6)
+    names = {"plain": values, "marked": values, "packed": values, "filled": np.where(whole > 99, np.nan, whole)}
+    ds = xr.Dataset({name: (("t", "x"), data) for name, data in (names | {"n": whole}).items()})
+    ds["plain"].encoding["_FillValue"] = None
+    ds["packed"].encoding |= {"dtype": "i2", "scale_factor": 0.001, "_FillValue": -1}
+    ds["filled"].encoding |= {"dtype": "i4", "_FillValue": -9}
+    ds.chunk(t=10).to_zarr(path, consolidated=False, zarr_format=zarr_format)
+    opened = xr.open_zarr(path, consolidated=False)
+
+    def is_near(array):
+        return array.expr.op.data.near
+
+    assert {name: is_near(opened[name].data) for name in ds} == {
+        "plain": True, "marked": True, "packed": False, "filled": False, "n": True,
+    }  # fmt: skip
+    xr.testing.assert_identical(opened.compute(), xr.open_zarr(path, consolidated=False, chunks=None).compute())
+    part = xr.open_zarr(path, consolidated=False, chunks=None).isel(t=slice(5, 31, 2)).chunk(t=4)
+    assert not is_near(part["n"].data)
+    np.testing.assert_array_equal(part["n"], whole[5:31:2])

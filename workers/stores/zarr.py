@@ -22,6 +22,7 @@ import numpy as np
 
 from ...graph.errors import FileError, SourceChanged
 from ..page_cache import behind, drop_file, fits
+from ..read_buffers import read_buffer
 from .libraries import is_of, library
 from .picking import read_picked
 from .zarr_loop import own_copy
@@ -290,7 +291,7 @@ class OpenZarr:
         def fetch(region: Region) -> Array:
             source.check()
             try:
-                part = np.asarray(array[region])
+                part = _read(array, region)
             except Exception as error:
                 raise _unread(source, array, region, error) from error
             if source.folder is not None and part.nbytes:
@@ -301,6 +302,17 @@ class OpenZarr:
         found = read_picked(fetch, where, picks, array.chunks, array.dtype)
         source.check()
         return found
+
+
+def _read(array: Any, region: Region) -> Array:
+    """Return a rectangle, in memory that is used again."""
+    dtype = np.dtype(array.dtype)
+    shape = tuple(s.stop - s.start for s in region)
+    if dtype.kind not in "biufc" or array.order != "C" or not shape:
+        return np.asarray(array[region])
+    into = read_buffer(shape, dtype)
+    array.get_basic_selection(region, out=library("zarr", "zarr.core.buffer").cpu.NDBuffer(into))
+    return into
 
 
 def _told(error: BaseException) -> str:

@@ -23,6 +23,7 @@ from ...user_functions.map_blocks import map_blocks
 from ...user_functions.reduction import cumreduction, reduction
 from .gates import open_gates
 from .narrowing import Watched
+from .unwrapping import unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -92,7 +93,7 @@ class WindrowManager(ChunkManagerEntrypoint[Any]):
             return data.array if hasattr(data, "indexer_cls") else data
         for name in DASK_ONLY:
             kwargs.pop(name, None)
-        return from_array(data, chunks, **kwargs)
+        return from_array(unwrapped(data), chunks, **kwargs)
 
     def rechunk(self, data: Any, chunks: Any, **kwargs: Any) -> Any:
         """Return the array with other chunks."""
