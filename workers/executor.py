@@ -9,10 +9,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..graph.kinds.reduction import partial_dtype
 from ..graph.kinds.source import Full
-from ..graph.program import Apply, Generate
+from ..graph.program import Apply, Generate, Load
 from ..graph.together import field_name
+from .config import config
 from .kernels import compiled
+from .kernels.compiled import Places
 from .kernels.interpreter.block_calls import BlockError
 from .kernels.interpreter.frame import Frame
 from .kernels.interpreter.tile_regions import TILE
@@ -21,6 +24,7 @@ from .kernels.reductions import kernel_of
 if TYPE_CHECKING:
     from ..graph.grid import Index
     from ..graph.kinds.reduction import Level
+    from ..graph.program import Program
     from ..graph.stage import Stage
     from .reader import Reader
 
@@ -33,8 +37,11 @@ NEVER: dict[tuple[int, tuple[int, ...]], Array] = {}
 
 _alike: WeakKeyDictionary[Stage, dict[tuple[int, tuple[int, ...]], Array]] = WeakKeyDictionary()
 
-Target = Callable[[int, int], Array]
-"""`target(first, count)` returns where consecutive blocks of one shape go: (count, *shape)."""
+WIDE, LITTLE = 64, 1 << 20
+"""Blocks that don't fit a tile which are handed over at once, at most, and bytes of what they are reduced to."""
+
+Target = Callable[[int, int], Places]
+"""`target(first, count)` returns where consecutive blocks of one shape go: (count, *shape), or the array of each."""
 
 
 def run_task(stage: Stage, task: int, reader: Reader, target: Target) -> None:
@@ -52,14 +59,16 @@ def run_blocks(stage: Stage, run: Index, reader: Reader, target: Target) -> None
     """
     level = stage.program.level
     grouped = level is not None and math.prod(stage.groups) > 1
-    for frame in ([b] for b in run) if grouped else _frames(stage, run):
+    for frame in ([b] for b in run) if grouped else _frames(stage, run, reader):
         first, count = int(frame[0]), len(frame)
         try:
             with np.errstate(all="ignore"):
                 if level is None:
                     _store(_frame(stage, reader, np.asarray(frame)), target(first, count))
                 elif grouped:
-                    _group(stage, level, reader, stage.domain_blocks(first), target(first, 1))
+                    place = target(first, 1)
+                    assert not isinstance(place, list)
+                    _group(stage, level, reader, stage.domain_blocks(first), place)
                 elif level.leaf:
                     made = _partials(_frame(stage, reader, np.asarray(frame)))
                     _finish(level, made, target(first, count))
@@ -72,26 +81,72 @@ def run_blocks(stage: Stage, run: Index, reader: Reader, target: Target) -> None
             raise BlockError(first, error) from error
 
 
-def _frames(stage: Stage, blocks: Index) -> list[Index]:
-    """Cut blocks into runs of one shape that fit a tile."""
+def _frames(stage: Stage, blocks: Index, reader: Reader) -> list[Index]:
+    """Cut blocks into runs of one shape that fit a tile, or that a course takes at once."""
     if len(blocks) == 1:
         return [blocks]
     shapes = stage.domain.block_shapes(blocks)
     borders = np.flatnonzero((shapes[1:] != shapes[:-1]).any(1)) + 1 if shapes.shape[1] else np.zeros(0, np.int64)
+    wide = _wide(stage, reader)
     frames: list[Index] = []
     for run in np.split(np.arange(len(blocks)), borders):
-        step = max(1, TILE // max(1, int(np.prod(shapes[run[0]]))))
+        size = max(1, int(np.prod(shapes[run[0]])))
+        step = max(1, TILE // size)
+        step = wide if step == 1 else step
         frames += [blocks[run[i : i + step]] for i in range(0, len(run), step)]
     return frames
+
+
+def _wide(stage: Stage, reader: Reader) -> int:
+    """Return how many blocks that don't fit a tile are handed over at once: where no Python runs between them.
+
+    Their inputs must lie in memory, and what they come to must be little beside a tile, or have its place.
+    """
+    program = stage.program
+    level = program.level
+    if config.jit == "off" or reader.spilled is not None or (level is None and isinstance(program.result, Load)):
+        return 1
+    if not is_plain(program):
+        return 1
+    if any(p.data is not None and not p.data.in_memory for p in reader.producers):
+        return 1
+    if level is None:
+        return WIDE
+    held = sum(partial_dtype(p.reduce, p.source, p.target).itemsize for p in level.parts or (level,))
+    return max(1, min(WIDE, LITTLE // (held * max(1, stage.grid.largest))))
+
+
+def is_plain(program: Program) -> bool:
+    """Whether a program's values are read, drawn, or made element by element."""
+    return all(isinstance(v, Apply | Generate | Load) for v in program.values)
 
 
 def _frame(stage: Stage, reader: Reader, blocks: Index) -> Frame:
     return Frame(stage, reader, blocks.tolist(), stage.domain.block_shape(int(blocks[0])))
 
 
-def _store(frame: Frame, out: Array) -> None:
-    if not compiled.store(frame, out):
+def _store(frame: Frame, out: Places) -> None:
+    if isinstance(out, list) and not frame.is_wide:
+        made = np.empty((len(out), *out[0].shape), out[0].dtype)
+        _store(frame, made)
+        for place, each in zip(out, made, strict=True):
+            place[...] = each
+        return
+    if compiled.store(frame, out):
+        return
+    if isinstance(out, list) or frame.is_wide:  # a list goes with a wide frame here
+        if not compiled.store_wide(frame, out):
+            _store_each(frame, out)
+    else:
         frame.store(out)
+
+
+def _store_each(frame: Frame, out: Places) -> None:
+    for i, block in enumerate(frame.blocks):
+        try:
+            _store(frame.alone(i), out[i][None])
+        except Exception as error:
+            raise error if isinstance(error, BlockError) else BlockError(block, error) from error
 
 
 def _partials(frame: Frame) -> Array:
@@ -104,6 +159,8 @@ def _partials(frame: Frame) -> Array:
         return known[key].copy()
     made = compiled.reduce(frame)
     made = frame.reduce() if made is None else made
+    if made is None:
+        made = np.concatenate([_partials(frame.alone(i)) for i in range(len(frame.blocks))])
     if known is not NEVER and made.nbytes <= SMALL and len(known) < FEW:
         known[key] = made.copy()
     return made
@@ -127,7 +184,7 @@ def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array
         _finish(level, _fold(level, fold, reader, blocks, out)[None], out)
         return
     if level.leaf:
-        partials = [_partials(_frame(stage, reader, frame)) for frame in _frames(stage, blocks)]
+        partials = [_partials(_frame(stage, reader, frame)) for frame in _frames(stage, blocks, reader)]
         stack = np.concatenate(partials) if len(partials) > 1 else partials[0]
     else:
         stack = np.stack([_partial(level, reader, block) for block in blocks.tolist()])
@@ -152,7 +209,10 @@ def _partial(level: Level, reader: Reader, block: int) -> Array:
     return found if level.field is None else found[field_name(level.field)]
 
 
-def _finish(level: Level, partial: Array, out: Array) -> None:
+def _finish(level: Level, partial: Array, out: Places) -> None:
     made = kernel_of(level).finish(partial, level) if level.final else partial
-    if not np.may_share_memory(made, out):
+    if isinstance(out, list):
+        for place, each in zip(out, made, strict=True):
+            np.copyto(place, each.reshape(place.shape), casting="unsafe")
+    elif not np.may_share_memory(made, out):
         np.copyto(out, made.reshape(out.shape), casting="unsafe")

@@ -25,7 +25,7 @@ from .boundary import is_of_users, trim_context
 from .calls import Calls, Recalled, attach, detach
 from .compute import ComputeThreads
 from .config import config
-from .executor import Target, run_blocks, run_task
+from .executor import Target, is_plain, run_blocks, run_task
 from .formats import successors
 from .gangs.member import GangThreads
 from .host_copies import HostCopies
@@ -331,12 +331,16 @@ class Rank:
         if self._ahead is not None and len(run.offsets):
             self._ahead.note(int(run.offsets.max()))
         stage = reader.stage
-        step = spacing(run.offsets) if stage.blocks_per_task == 1 and run.sink is None and not run.fed else None
-        if step is not None and spacing(run.tasks) == 1:
+        alone = stage.blocks_per_task == 1 and run.sink is None and not run.fed
+        step = spacing(run.offsets) if alone else None
+        if alone and (step is not None or is_plain(stage.program)) and spacing(run.tasks) == 1:
 
-            def target(first: int, count: int) -> Array:
-                at = int(run.offsets[0]) + (first - int(run.tasks[0])) * step
-                return view_strided(arena, at, step, count, stage.dtype, stage.grid.block_shape(first))
+            def target(first: int, count: int) -> Array | list[Array]:
+                k, shape = first - int(run.tasks[0]), stage.grid.block_shape(first)
+                if step is not None or count == 1:
+                    return view_strided(arena, int(run.offsets[k]), step or 0, count, stage.dtype, shape)
+                places = run.offsets[k : k + count].tolist()
+                return [np.ndarray(shape, stage.dtype, arena, place) for place in places]
 
             run_blocks(stage, run.tasks, reader, target)
             return

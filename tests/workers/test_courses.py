@@ -223,3 +223,33 @@ def test_integers_to_negative_powers_raise_numpys_error():
     x = wr.asarray(np.arange(1, 600_001, dtype="i4"))
     with wr.config.set(jit="on"), pytest.raises(ValueError, match="negative integer powers"):
         (wr.power(wr.abs(x), wr.asarray(np.full(600_000, -2, "i4"))) * -1).compute()
+
+
+def test_blocks_of_one_shape_go_in_one_call(runs):
+    """A batch has several; what Python does for each call takes about as long as the half of a block."""
+    x = numbers((1500, 1500), "f8", False)
+    with wr.Cluster(threads=1):
+        a = wr.from_array(x, chunks=300).persist()  # 25 blocks
+        lies = wr.from_array(x, chunks=300)
+        for make in (
+            lambda: [a.min()],
+            lambda: [lies.std(axis=0)],
+            lambda: [(a * 2 + 1).sum()],
+            lambda: [wr.exp(a / 9000).persist()],
+            lambda: [(lies - 1).persist()],
+            lambda: [a.argmax(), a.max(axis=1)],
+            lambda: [wr.random.default_rng(1).standard_normal((1500, 1500), chunks=300).sum(axis=1)],
+        ):
+            runs.update(courses=0, tiles=0)
+            compare(runs, make)
+            assert runs["courses"] <= 18
+
+
+def test_blocks_that_lie_otherwise_go_one_by_one(runs):
+    """Parts of rows of other lengths: equal blocks whose inputs' rows are not equally far apart."""
+    x = numbers((600, 1400), "f8", False)
+    with wr.Cluster(threads=1):
+        a = wr.from_array(x, chunks=(300, (450, 350, 600))).persist()
+        b = a.rechunk((300, (350, 350, 350, 350)))
+        found = compare(runs, lambda: [b.std(axis=0), b.max(), (b * 2).sum()])
+    np.testing.assert_array_equal(found[1], x.max())

@@ -34,8 +34,8 @@ FULL, LAST = 1, 2
 """In which tiles of a group: those before the last one, and the last one, which may be shorter."""
 
 MOST_ARGUMENTS = 12
-_HEAD = 8
-_FIELDS = ("base", "group", "tile", "outer", "row", "step")
+_HEAD = 9
+_FIELDS = ("base", "group", "tile", "outer", "row", "step", "operand")
 WIDTH = _HEAD + len(_FIELDS) * MOST_ARGUMENTS
 WORK = 50_000_000
 """A course's function is small and the same for all, so it is made early."""
@@ -70,7 +70,7 @@ class Spot:
 class Call:
     """A call: for `counts[0]` times `counts[1]` rows a loop over `counts[2]` elements.
 
-    A kernel is called `counts[0]` times, with the other counts, and with `data` twice.
+    A kernel is called `counts[0]` times, with the other counts, with `data`, and with `more` or else `data` again.
     """
 
     function: int
@@ -80,6 +80,7 @@ class Call:
     data: int = 0
     when: int = EVERY
     tiles: int = FULL | LAST
+    more: int | None = None
 
 
 class Course:
@@ -97,21 +98,18 @@ class Course:
     def __init__(self, calls: Sequence[Call], groups: int, tiles: int, kept: Sequence[object]) -> None:
         self.groups, self.tiles, self._kept = groups, tiles, kept
         table = np.zeros((len(calls), WIDTH), np.int64)
-        which = np.zeros((len(calls), MOST_ARGUMENTS), np.int64)
-        for row, operands, call in zip(table, which, calls, strict=True):
-            row[:_HEAD] = call.kind, call.function, call.data, call.when, *call.counts, call.tiles
+        for row, call in zip(table, calls, strict=True):
+            more = call.data if call.more is None else call.more
+            row[:_HEAD] = call.kind, call.function, call.data, call.when, *call.counts, call.tiles, more
             fields = row[_HEAD:].reshape(len(_FIELDS), MOST_ARGUMENTS)
             for k, spot in enumerate(call.spots):
-                operands[k] = spot.operand
                 fields[:, k] = [getattr(spot, name) for name in _FIELDS]
-        self._table, self._which = table, which
+        self._table, self._at, self._calls = table, address_of(table), len(calls)
 
-    def run(self, function: Native, addresses: list[int]) -> None:
-        """Run the course over a block, whose operands lie at these addresses."""
-        table = self._table.copy()
-        table[:, _HEAD : _HEAD + MOST_ARGUMENTS] += np.array(addresses, np.int64)[self._which]
-        at = address_of(table)
-        function(at, at, at, self.groups, self.tiles, len(table), 0)
+    def run(self, function: Native, places: Array) -> None:
+        """Run the course over blocks, a row of `places` for each: the addresses of its operands."""
+        size = np.array(places.shape[1], np.int64)
+        function(self._at, address_of(places), address_of(size), self.groups, self.tiles, self._calls, len(places))
 
 
 def address_of(x: Array) -> int:
@@ -128,18 +126,21 @@ def conductor(elements: int) -> Native | None:
 
 @lru_cache(maxsize=1)
 def _text() -> str:
-    """Write the function: for each group, tile and call, for each row, a call by its kind."""
+    """Write the function: for each block, group, tile and call, for each row, a call by its kind."""
     body, most = Body(), MOST_ARGUMENTS
     text = body.text
     body.entry.lines += [f"  %{name} = alloca [{most} x i64], align 64" for name in ("at", "now")]
     body.entry.lines += ["  %n = alloca i64"]
     final = body.entry.set("sub i64 %tiles, 1")
+    operands = body.entry.load(np.dtype(np.int64), "%size", "0")
     with (
+        body.loop("0", "%blocks", "1") as block,
         body.loop("0", "%groups", "1") as group,
         body.loop("0", "%tiles", "1") as tile,
         body.loop("0", "%calls", "1") as call,
     ):
         row = text.set(f"getelementptr i64, ptr %table, i64 {text.set(f'mul i64 {call}, {WIDTH}')}")
+        mine = text.set(f"mul i64 {block}, {operands}")
 
         def word(index: int | str) -> str:
             return text.set(f"load i64, ptr {text.set(f'getelementptr i64, ptr {row}, i64 {index}')}")
@@ -147,7 +148,7 @@ def _text() -> str:
         def cell(field: int, k: str) -> str:
             return word(text.set(f"add i64 {k}, {_HEAD + field * most}"))
 
-        kind, function, data, when, outers, rows, n, tiles = (word(i) for i in range(_HEAD))
+        kind, function, data, when, outers, rows, n, tiles, other = (word(i) for i in range(_HEAD))
         at_last = text.set(f"icmp eq i64 {tile}, {final}")
         bit = text.set(f"and i64 {tiles}, {text.set(f'select i1 {at_last}, i64 {LAST}, i64 {FULL}')}")
         outers = text.set(f"select i1 {text.set(f'icmp ne i64 {bit}, 0')}, i64 {outers}, i64 0")
@@ -157,7 +158,8 @@ def _text() -> str:
         with body.loop("0", str(most), "1") as k:
             moved = text.set(f"add i64 {cell(0, k)}, {text.set(f'mul i64 {cell(1, k)}, {group}')}")
             moved = text.set(f"add i64 {moved}, {text.set(f'mul i64 {cell(2, k)}, {tile}')}")
-            text.store(np.dtype(np.int64), moved, "%at", k)
+            begin = text.load(np.dtype(np.int64), "%places", text.set(f"add i64 {mine}, {cell(6, k)}"))
+            text.store(np.dtype(np.int64), text.set(f"add i64 {moved}, {begin}"), "%at", k)
         with body.loop("0", outers, "1") as i, body.loop("0", several, "1") as j:
             with body.loop("0", str(most), "1") as k:
                 moved = text.load(np.dtype(np.int64), "%at", k)
@@ -169,9 +171,12 @@ def _text() -> str:
             places = [
                 text.set(f"load ptr, ptr {text.set(f'getelementptr i64, ptr %now, i64 {k}')}") for k in range(most)
             ]
-            text.lines += [f"  store i64 {n}, ptr %n", *_switch(kind, callee, places, (rows, n, data), strides, more)]
+            text.lines += [
+                f"  store i64 {n}, ptr %n",
+                *_switch(kind, callee, places, (rows, n, data, other), strides, more),
+            ]
     head = (
-        f"define void @{ENTRY}(ptr %table, ptr %scalars, ptr %out, i64 %groups, i64 %tiles, i64 %calls, i64 %none) {{"
+        f"define void @{ENTRY}(ptr %table, ptr %places, ptr %size, i64 %groups, i64 %tiles, i64 %calls, i64 %blocks) {{"
     )
     declared = "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)\ndeclare i64 @llvm.abs.i64(i64, i1)\n"
     return declared + body.whole(head)
@@ -183,7 +188,7 @@ def _switch(kind: str, callee: str, places: list[str], numbers: tuple[str, ...],
         LOOP: f"{callee}(ptr %now, ptr %n, ptr {strides}, ptr {more})",
         COPY: f"@llvm.memmove.p0.p0.i64(ptr {places[0]}, ptr {places[1]}, i64 {numbers[1]}, i1 false)",
     }
-    counts = ", ".join(f"i64 {number}" for number in (*numbers, numbers[-1]))
+    counts = ", ".join(f"i64 {number}" for number in numbers)
     for k in range(2, len(places) + 1):
         kinds[k] = f"{callee}({', '.join(f'ptr {place}' for place in places[:k])}, {counts})"
     lines = [f"  switch i64 {kind}, label %done [", *(f"    i64 {k}, label %kind{k}" for k in kinds), "  ]"]

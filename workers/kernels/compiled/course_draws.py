@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,9 +31,9 @@ def is_drawn(step: Generate) -> bool:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The draws of a block: runs of `length` elements, each of which begins up to `cut` draws after a block of four.
+    """The draws of blocks: runs of `length` elements, each of which begins up to `cut` draws after a block of four.
 
-    `starts` are the numbers of the runs' first draws: of pieces of a tile, where a run is longer.
+    `starts` are the numbers of the runs' first draws, a row for each block: of pieces of a tile, where a run is longer.
     """
 
     source: Random
@@ -58,9 +58,14 @@ class Drawn:
         if not isinstance(source, Random) or source.distribution not in ("random", "uniform", *NORMALS) or not whole:
             raise NotCourse("values that are generated")
         draws = draws_of(source.key, source.jump, source.offset, step.shape, frame.origins, frame.shape)
-        starts, length = draws.even_runs
+        begins = draws.starts.reshape(len(frame.blocks), -1)
+        starts, length = replace(draws, starts=begins[0]).even_runs
+        if ((begins - begins[:, :1]) != begins[0] - begins[0, 0]).any():
+            raise NotCourse("runs that lie otherwise in each block")
+        starts = starts + (begins[:, :1] - begins[0, 0])
         if length > cut.tile and length == cut.group:
-            starts = (starts[:, None] + np.arange(cut.tiles, dtype=np.uint64) * np.uint64(cut.tile)).reshape(-1)
+            tiles = np.arange(cut.tiles, dtype=np.uint64) * np.uint64(cut.tile)
+            starts = (starts[:, :, None] + tiles).reshape(len(starts), -1)
         elif cut.tile % length or cut.group % length:
             raise NotCourse("runs that are cut")
         return Drawn(source, starts, length, int((starts & np.uint64(3)).max()), draws.name(1))

@@ -195,7 +195,7 @@ class Total:
         self._reducer, self.fold, self._number = Reducer(plot, fold, name, dtype), fold, number
         self._zeroed = zeroed
         self._count = LANES if fold.lanes else fold.results
-        self._state = plot.lend(("state", number), self._count * dtype.itemsize)
+        self._state = plot.keep(self._count * dtype.itemsize)
 
     def functions(self, elements: int) -> dict[str, Any]:
         """Return the compiled loop that it needs; None in place of one that isn't there, but will be."""
@@ -232,8 +232,14 @@ class Total:
 
     def read(self, memory: Array, frame: Frame) -> Array:
         """Return the state, as the head closes it."""
-        fold, dtype = self.fold, self._reducer.dtype
-        found = memory[self._state.base : self._state.base + self._count * dtype.itemsize].view(dtype).copy()
+        fold = self.fold
+        found = held(memory, self._state, self._count, self._reducer.dtype)
         if fold.lanes:
-            return found.reshape(1, self._count)
-        return found.reshape(1, *[1 if i in fold.axes else n for i, n in enumerate(fold.cut.shape)])
+            return found
+        return found.reshape(len(found), *[1 if i in fold.axes else n for i, n in enumerate(fold.cut.shape)])
+
+
+def held(memory: Array, spot: Spot, count: int, dtype: DType) -> Array:
+    """Return a copy of what each block has kept at a spot: (blocks, count)."""
+    part: Array = memory[:, spot.base : spot.base + count * dtype.itemsize]
+    return part.view(dtype).copy()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .course import COPY, Spot
-from .course_folds import Reducer
+from .course_folds import Reducer, held
 from .course_plan import NotCourse, ufunc_loop
 from .instructions import UFUNCS
 from .llvm_text import Body, DType, Text, cast, register
@@ -90,7 +90,7 @@ class Number:
 class Moments:
     """The calls for variances of a block's tiles; the state are three arrays: means, their rests, sums of squares."""
 
-    def __init__(self, plot: Plot, fold: Fold, partial: DType, number: int) -> None:
+    def __init__(self, plot: Plot, fold: Fold, partial: DType) -> None:
         dtype = partial["mean"]
         if dtype.kind != "f" or dtype.itemsize not in (4, 8):
             raise NotCourse("moments of these dtypes")
@@ -99,7 +99,7 @@ class Moments:
         self._subtract, self._divide = (ufunc_loop(name, dtype, dtype, dtype) for name in ("subtract", "divide"))
         self._square = ufunc_loop("square", dtype, dtype)
         self.results = fold.results
-        self.state = [plot.lend(("moments", number, k), self.results * dtype.itemsize) for k in range(3)]
+        self.state = [plot.keep(self.results * dtype.itemsize) for _ in range(3)]
 
     def functions(self, elements: int) -> dict[str, Any]:
         """Return the two loops, or None in place of one that isn't there; then see to it that it will be."""
@@ -156,13 +156,13 @@ class Moments:
 
     def read(self, memory: Array, frame: Frame) -> Array:
         """Return the state as records of a partial result."""
-        fold, size = self.fold, self.dtype.itemsize
+        fold = self.fold
         n = fold.cut.size // max(self.results, 1)
-        out = np.empty((1, *[1 if i in fold.axes else n for i, n in enumerate(fold.cut.shape)]), self.partial)
+        shape = len(memory), *[1 if i in fold.axes else n for i, n in enumerate(fold.cut.shape)]
+        out = np.empty(shape, self.partial)
         out["n"] = n
         for name, spot in zip(("mean", "rest", "m2"), self.state, strict=True):
-            found = memory[spot.base : spot.base + self.results * size].view(self.dtype)
-            out[name] = found.reshape(out.shape)
+            out[name] = held(memory, spot, self.results, self.dtype).reshape(shape)
         return out
 
 

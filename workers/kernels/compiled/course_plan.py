@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from .llvm_text import DType
 
 Array = np.ndarray[Any, Any]
-SCRATCH, OUT, FIXED, INPUTS = 0, 1, 2, 3
-"""Operands of a course: memory that is used again, the result, addresses as they are, and from there on the inputs."""
+SCRATCH, OUT, FIXED, STATE, INPUTS = 0, 1, 2, 3, 4
+"""Operands of a course: memory that all blocks use, the result, addresses as they are, memory that each block has for
+itself, and from there on the inputs."""
 LINE = 64
 LEAST_ROW = 16
 """Shorter rows aren't copied one by one."""
@@ -91,6 +92,7 @@ class Plot:
     calls: list[Call] = field(default_factory=list)
     kept: list[object] = field(default_factory=list)
     scratch: int = 0
+    state: int = 0
     _places: dict[Any, Spot] = field(default_factory=dict)
 
     def add(
@@ -101,10 +103,11 @@ class Plot:
         tiles: int,
         when: int = EVERY,
         kind: int = LOOP,
+        more: int | None = None,
     ) -> None:
         """Add a call, unless there is nothing to do."""
         if min(counts) > 0 or kind > 1:
-            self.calls.append(Call(loop[0], spots, counts, kind, loop[1], when, tiles))
+            self.calls.append(Call(loop[0], spots, counts, kind, loop[1], when, tiles, more))
 
     def lend(self, name: Any, nbytes: int) -> Spot:
         """Return memory of a tile, by a name."""
@@ -112,6 +115,12 @@ class Plot:
             self._places[name] = Spot(SCRATCH, self.scratch)
             self.scratch += -(-nbytes // LINE) * LINE
         return self._places[name]
+
+    def keep(self, nbytes: int) -> Spot:
+        """Return memory of a block, which is read when the course is over."""
+        spot = Spot(STATE, self.state)
+        self.state += -(-nbytes // LINE) * LINE
+        return spot
 
     def constant(self, value: Array) -> Spot:
         """Return where an array lies that stays as it is."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..blocks.positions import coordinates
 from .course import FIRST_GROUP, Spot
+from .course_folds import held
 from .course_plan import NotCourse
 from .instructions import UFUNCS
 from .llvm_text import Body, DType, Text, cast, kind, memory, register
@@ -31,7 +32,7 @@ WORK = 2
 class Searched:
     """The calls of one compiled loop, which brings a tile's rows to the state: of values, or of numbers and indices."""
 
-    def __init__(self, plot: Plot, fold: Fold, level: Level, source: DType, number: int) -> None:
+    def __init__(self, plot: Plot, fold: Fold, level: Level, source: DType) -> None:
         if source.kind not in "iuf" or (source.kind == "f" and source.itemsize not in (4, 8)):
             raise NotCourse("searches of these dtypes")
         self.plot, self.fold, self.level, self.source = plot, fold, level, source
@@ -45,7 +46,7 @@ class Searched:
         else:
             wide = fold.width > 1 or fold.first == FIRST_GROUP
             self._text, self._dtypes = _extreme_text(source, head == "argmax", wide), (source, INT)
-        self._state = [plot.lend(("state", number, k), fold.results * d.itemsize) for k, d in enumerate(self._dtypes)]
+        self._state = [plot.keep(fold.results * d.itemsize) for d in self._dtypes]
 
     def functions(self, elements: int) -> dict[str, Any]:
         """Return the loop; None in place of one that isn't there, but will be."""
@@ -65,21 +66,20 @@ class Searched:
         for begins, when in ((1, fold.first), (0, -fold.first)) if fold.first else ((1, 0),):
             self.plot.add((functions[self._text], begins), spots, (outer, rows, width), tiles, when, len(spots))
 
-    def read(self, held: Array, frame: Frame) -> Array | tuple[Array, Array]:
+    def read(self, memory: Array, frame: Frame) -> Array | tuple[Array, Array]:
         """Return the state, as the head closes it."""
         fold, level = self.fold, self.level
-        shape = (1, *[1 if i in fold.axes else n for i, n in enumerate(fold.cut.shape)])
+        shape = (len(memory), *[1 if i in fold.axes else n for i, n in enumerate(fold.cut.shape)])
         found = [
-            held[s.base : s.base + fold.results * d.itemsize].view(d).reshape(shape)
-            for s, d in zip(self._state, self._dtypes, strict=True)
+            held(memory, s, fold.results, d).reshape(shape) for s, d in zip(self._state, self._dtypes, strict=True)
         ]
         if self._counts:
-            return found[0].copy()
+            return found[0]
         inner = coordinates(found[1], [fold.cut.shape[a] for a in fold.axes])
         index: Any = np.zeros(shape, np.int64)
         for a, i in zip(fold.axes, inner, strict=True):
-            index = index * level.shape[a] + i + frame.origins[0, a]
-        return found[0].copy(), index
+            index = index * level.shape[a] + i + frame.origins[:, a].reshape(-1, *(1,) * (len(shape) - 1))
+        return found[0], index
 
 
 @lru_cache(maxsize=2)

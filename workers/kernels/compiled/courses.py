@@ -1,4 +1,8 @@
-"""Which blocks are made by a course, and how: found once for a program's blocks of one shape that lie alike."""
+"""Which blocks are made by a course, and how: found once for a program's blocks of one shape that lie alike.
+
+Several such blocks go in one call: what Python does for each call takes longer than the part of a block that a core of
+many does meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +14,23 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ....graph.access import ByBlock
 from ....graph.kinds.reduction import partial_dtype
-from ....graph.program import Generate
+from ....graph.program import Apply, Generate, Load
 from ...config import config
 from ..buffers import Buffers
-from .course import Course, address_of, conductor
+from .course import FULL, LAST, MOST_ARGUMENTS, Course, Spot, address_of, conductor
 from .course_draws import Draw, Drawn, is_drawn
 from .course_folds import UFUNCS, Fold, Total
 from .course_moments import Moments
-from .course_plan import INPUTS, OUT, Cut, Inputs, NotCourse, Plot, Steps
+from .course_plan import INPUTS, LINE, OUT, SCRATCH, STATE, Cut, Inputs, NotCourse, Plot, Steps
 from .course_search import SEARCHES, Searched, zeroed_text
 from .loops import LANES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ....graph.grid import Index
     from ....graph.kinds.reduction import Level
     from ....graph.program import Program
     from ..interpreter.frame import Frame
@@ -33,34 +39,77 @@ if TYPE_CHECKING:
     from .llvm_text import DType
 
 Array = np.ndarray[Any, Any]
+Places = Array | list[Array]
+"""Where blocks go: (blocks, *shape), or an array for each."""
 LEAST_ELEMENTS = 1 << 14
 """Smaller blocks take no longer than the course's table."""
 
-_scratch = Buffers(1 << 26, begin=1 << 22)
+_scratch, _states = Buffers(1 << 26, begin=1 << 22), Buffers(1 << 26)
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A course with the memory that it needs, and what reads a reduction's state there."""
+    """A course with the memory that it needs, for all blocks and for each, and what reads a reduction's state there."""
 
     course: Course
     scratch: int
+    state: int = 0
     read: tuple[Callable[[Array, Frame], Any], ...] = ()
+
+    @staticmethod
+    def of(
+        plot: Plot, kept: list[object], read: tuple[Callable[[Array, Frame], Any], ...] = (), cut: bool = True
+    ) -> Ready:
+        """Return the course that was plotted, over the tiles of blocks or over blocks that aren't `cut`."""
+        groups, tiles = (plot.cut.groups, plot.cut.tiles) if cut else (1, 1)
+        return Ready(Course(plot.calls, groups, tiles, [plot.kept, *kept]), plot.scratch, plot.state, read)
+
+    def run(self, function: Native, inputs: list[Operand], out: Places | None, blocks: int) -> Array:
+        """Run it over blocks; return what each has kept."""
+        places = np.zeros((blocks, INPUTS + len(inputs)), np.int64)
+        memory = _lend(_scratch, 1, self.scratch)
+        state = _lend(_states, blocks, self.state)
+        places[:, SCRATCH] = address_of(memory)
+        places[:, STATE] = _each(state)
+        if out is not None:
+            places[:, OUT] = _each(out)
+        for k, operand in enumerate(inputs, INPUTS):
+            places[:, k] = operand.at
+        self.course.run(function, places)
+        return state
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What several blocks have as one input: where each of them has it, and the first one's, as which all others lie.
+
+    `held` are arrays that must live as long as the addresses are used.
+    """
+
+    first: Array
+    at: Index | int
+    held: tuple[Array, ...] = ()
 
 
 _known: WeakKeyDictionary[Program, dict[Any, Ready | None]] = WeakKeyDictionary()
 
 
-def store(frame: Frame, last: int, out: Array) -> bool:
+def store(frame: Frame, last: int, out: Places) -> bool:
     """Make a value of a frame in `out` by a course; tell whether there was one."""
-    if not out.flags.c_contiguous:
+    if not is_in_order(frame, out):
         return False
     found = _find(frame, last, None)
     if found is None:
         return False
-    ready_course, function, operands = found
-    _run(ready_course, function, operands, address_of(out))
+    course, function, operands = found
+    course.run(function, operands, out, len(frame.blocks))
     return True
+
+
+def store_wide(frame: Frame, out: Places) -> bool:
+    """Make the results of several blocks in `out` by a course; tell whether there was one."""
+    last = len(frame.program.values) - 1
+    return isinstance(frame.program.values[last], Apply | Generate) and store(frame, last, out)
 
 
 def reduce(frame: Frame) -> list[Any] | None:
@@ -70,28 +119,101 @@ def reduce(frame: Frame) -> list[Any] | None:
     found = _find(frame, len(frame.program.values) - 1, level)
     if found is None:
         return None
-    ready_course, function, operands = found
-    memory = _run(ready_course, function, operands, 0)
-    return [read(memory, frame) for read in ready_course.read]
+    course, function, operands = found
+    memory = course.run(function, operands, None, len(frame.blocks))
+    return [read(memory, frame) for read in course.read]
 
 
-def turn(frame: Frame, kernel: Bound, function: Native, inputs: list[Array], out: Array | None) -> list[Array] | None:
+def turn(
+    frame: Frame, kernel: Bound, function: Native, inputs: list[Operand], out: Places | None
+) -> list[Array] | None:
     """Run a program's one compiled loop over tiles of inputs that lie in another order; None where no course does.
 
     What is stored goes to `out`; of sums the lanes are returned.
     """
     fused, cut = kernel.fused, Cut.of(frame.shape)
-    conduct = conductor(cut.size) if cut.size >= LEAST_ELEMENTS and len(frame.blocks) == 1 else None
+    conduct = conductor(cut.size) if cut.size >= LEAST_ELEMENTS and _is_large(frame) else None
     if conduct is None or (out is None and not fused.lanes):
         return None
     known = _known.setdefault(frame.program, {})
-    wholes = dict(zip(fused.loads, inputs, strict=True))
+    wholes = {number: operand.first for number, operand in zip(fused.loads, inputs, strict=True)}
     key = "turned", frame.shape, _layout(wholes)
     found = _look_up(known, key, lambda: _make_turned(frame, kernel, function, wholes, cut))
     if found is None:
         return None
-    memory = _run(found, conduct, inputs, 0 if out is None else address_of(out))
+    memory = found.run(conduct, inputs, out, len(frame.blocks))
     return [read(memory, frame) for read in found.read]
+
+
+def abreast(frame: Frame, kernel: Bound, function: Native, inputs: list[Operand], out: Places) -> bool:
+    """Run a program's one compiled loop over several blocks, whose inputs lie in order; tell whether a course did."""
+    cut = Cut.of(frame.shape)
+    conduct = conductor(cut.size)
+    if conduct is None:
+        return False
+
+    def make() -> Ready:
+        plot = Plot(cut)
+        spots = [*(Spot(INPUTS + k) for k in range(len(inputs))), plot.constant(kernel.scalars), Spot(OUT)]
+        if len(spots) > MOST_ARGUMENTS:
+            raise NotCourse("many inputs")
+        lengths = (1, 1, cut.size), cut.group, cut.tile
+        plot.add(
+            (_place_of(function), lengths[1]), tuple(spots), lengths[0], FULL | LAST, kind=len(spots), more=lengths[2]
+        )
+        return Ready.of(plot, [function, kernel], cut=False)
+
+    found = _look_up(_known.setdefault(frame.program, {}), ("abreast", frame.shape), make)
+    if found is None:
+        return False
+    found.run(conduct, inputs, out, len(frame.blocks))
+    return True
+
+
+def find_operands(frame: Frame, numbers: tuple[int, ...]) -> list[Operand] | None:
+    """Return where a frame's blocks have their inputs, if these aren't put together, and lie alike in all blocks."""
+    first = frame.alone(0) if frame.is_wide else frame
+    found = []
+    for number in numbers:
+        part = first.in_place(number)
+        operand = None if part is None else _find_operand(frame, number, part)
+        if operand is None:
+            return None
+        found.append(operand)
+    return found
+
+
+def _find_operand(frame: Frame, number: int, part: Array) -> Operand | None:
+    begin, value = address_of(part), frame.program.values[number]
+    if not frame.is_wide:
+        return Operand(part, begin, (part,))
+    if not isinstance(value, Load):
+        return None
+    if isinstance(value.access, ByBlock):
+        (k,) = value.inputs
+        source = frame.stage.input_grids[k]
+        blocks = value.access.rows(frame.stage.domain, (source,), np.asarray(frame.blocks))[0].items
+        lying = (
+            None
+            if (source.block_shapes(blocks) != source.block_shape(int(blocks[0]))).any()
+            else frame.reader.lie(k, blocks)
+        )
+        if lying is not None and lying[0][0] == begin and not np.ptp(lying[1], axis=0).any():
+            return Operand(part, lying[0], (part,))
+    alone = [frame.alone(i) for i in range(len(frame.blocks))]
+    parts = [each.in_place(number) for each in alone if not _is_copied(each, number, value)]
+    if len(parts) < len(alone) or any(p is None or (p.shape, p.strides) != (part.shape, part.strides) for p in parts):
+        return None
+    held = tuple([each for each in parts if each is not None])
+    return Operand(part, np.array([address_of(each) for each in held], np.int64), held)
+
+
+def _is_copied(frame: Frame, number: int, value: Load) -> bool:
+    """Whether a moved block is no view of what it is a part of: several such would take memory."""
+    if isinstance(value.access, ByBlock):
+        return False
+    pieces, _ = frame.pieces(number, value, 0)
+    return any(p.shape is not None or p.points or any(isinstance(t, np.ndarray) for t in p.take) for p in pieces)
 
 
 def _look_up(known: dict[Any, Ready | None], key: Any, make: Callable[[], Ready | None]) -> Ready | None:
@@ -126,26 +248,43 @@ def _make_turned(frame: Frame, kernel: Bound, function: Native, wholes: dict[int
         plot.add(*call, tiles, kind=len(spots))
         if total is not None:
             total.merge(out, min(elements, LANES), tiles)
-    course = Course(plot.calls, cut.groups, cut.tiles, [plot.kept, functions, kernel])
-    return Ready(course, plot.scratch, () if total is None else (total.read,))
+    return Ready.of(plot, [functions, kernel], () if total is None else (total.read,))
 
 
 def _layout(wholes: dict[int, Array]) -> tuple[tuple[int, tuple[int, ...], bool], ...]:
     return tuple([(part.size, part.strides, part.flags.aligned) for part in wholes.values()])
 
 
-def _run(made: Ready, function: Native, operands: list[Array], out: int) -> Array:
-    memory = _scratch.lend("course", (made.scratch + 64,), np.dtype(np.uint8))
-    begin = -address_of(memory) % 64
-    memory = memory[begin : begin + made.scratch]
-    made.course.run(function, [address_of(memory), out, 0, *map(address_of, operands)])
-    return memory
+def _is_large(frame: Frame) -> bool:
+    """Whether a frame is one block, or several that aren't small."""
+    return len(frame.blocks) == 1 or frame.is_wide
 
 
-def _find(frame: Frame, last: int, level: Level | None) -> tuple[Ready, Native, list[Array]] | None:
+def _lend(buffers: Buffers, blocks: int, nbytes: int) -> Array:
+    """Return memory for blocks, each of which begins at a line of the processor's cache."""
+    memory = buffers.lend("course", (blocks * nbytes + LINE,), np.dtype(np.uint8))
+    begin = -address_of(memory) % LINE
+    return memory[begin : begin + blocks * nbytes].reshape(blocks, nbytes)
+
+
+def _each(x: Places) -> Index | int:
+    """Return where blocks begin."""
+    if isinstance(x, list):
+        return np.array([address_of(each) for each in x], np.int64)
+    begin = address_of(x)
+    return begin if len(x) == 1 else begin + np.arange(len(x), dtype=np.int64) * x.strides[0]
+
+
+def is_in_order(frame: Frame, out: Places) -> bool:
+    """Whether blocks go to memory in C order: each of them, where the frame is wide, else all."""
+    first = out[0] if isinstance(out, list) or frame.is_wide else out
+    return bool(first.flags.c_contiguous)
+
+
+def _find(frame: Frame, last: int, level: Level | None) -> tuple[Ready, Native, list[Operand]] | None:
     """Return a frame's course if all that it calls is there, what goes over it, and its inputs."""
     size = math.prod(frame.shape)
-    if config.jit == "off" or len(frame.blocks) != 1 or size < LEAST_ELEMENTS:
+    if config.jit == "off" or size < LEAST_ELEMENTS or not _is_large(frame):
         return None
     known = _known.setdefault(frame.program, {})
     if last in known:
@@ -155,13 +294,12 @@ def _find(frame: Frame, last: int, level: Level | None) -> tuple[Ready, Native, 
     if function is None:
         return None
     plan = frame.plan(last)
-    wholes: dict[int, Array] = {}
-    for number in plan.wholes:
-        part = frame.in_place(number)
-        if part is None:  # nor will those of other blocks
+    operands = find_operands(frame, plan.wholes)
+    if operands is None:
+        if not frame.is_wide:  # nor will those of other blocks
             known[last] = None
-            return None
-        wholes[number] = part
+        return None
+    wholes = {number: operand.first for number, operand in zip(plan.wholes, operands, strict=True)}
     values = frame.program.values
     try:
         drawn = {i: Drawn.of(frame, v, cut) for i in plan.tiled if isinstance(v := values[i], Generate) and is_drawn(v)}
@@ -169,7 +307,10 @@ def _find(frame: Frame, last: int, level: Level | None) -> tuple[Ready, Native, 
         return None
     key = last, level is None, frame.shape, _layout(wholes), tuple([each.key for each in drawn.values()])
     found = _look_up(known, key, lambda: _make(frame, last, level, wholes, drawn, cut))
-    return None if found is None else (found, function, [*wholes.values(), *[each.starts for each in drawn.values()]])
+    if found is None:
+        return None
+    starts = [Operand(each.starts, _each(each.starts), (each.starts,)) for each in drawn.values()]
+    return found, function, operands + starts
 
 
 def _make(
@@ -199,21 +340,20 @@ def _make(
             raise NotCourse("one element for all, or what is there already")
         for fold in folds:
             fold.write(result, elements, tiles, addresses)
-    course = Course(plot.calls, cut.groups, cut.tiles, [plot.kept, functions])
-    return Ready(course, plot.scratch, tuple([fold.read for fold in folds]))
+    return Ready.of(plot, [functions], tuple([fold.read for fold in folds]))
 
 
 def _fold(plot: Plot, level: Level, dtype: DType, number: int) -> Total | Moments | Searched:
     """Return what writes a reduction's calls for a tile, and reads its state at the end."""
     head, target = level.reduce.head, level.target
     if head in SEARCHES:
-        return Searched(plot, Fold.of(plot.cut, tuple(level.reduce.axes), False), level, dtype, number)
+        return Searched(plot, Fold.of(plot.cut, tuple(level.reduce.axes), False), level, dtype)
     if dtype != target or head not in (*UFUNCS, "var", "std", "sum_some"):
         raise NotCourse(head)
     on_lanes = target.kind in "fc" and UFUNCS.get(head, "add") == "add"
     fold = Fold.of(plot.cut, tuple(level.reduce.axes), on_lanes)
     if head in ("var", "std"):
-        return Moments(plot, fold, partial_dtype(level.reduce, level.source, target), number)
+        return Moments(plot, fold, partial_dtype(level.reduce, level.source, target))
     if head == "sum_some":
         if target.kind != "f" or target.itemsize not in (4, 8):
             raise NotCourse(head)

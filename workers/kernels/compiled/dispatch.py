@@ -14,11 +14,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ....graph.program import Load
 from ...config import config
 from ..buffers import Buffers
 from ..interpreter.tile_regions import Region, regions
-from .courses import turn
+from .courses import Operand, Places, abreast, find_operands, is_in_order, turn
 from .fused import Fused, compile_fused, cuts
 from .llvm_text import NotCompilable
 from .loops import LANES
@@ -77,19 +76,21 @@ _fused: WeakKeyDictionary[Program, Fused] = WeakKeyDictionary()
 _bound: WeakKeyDictionary[Stage, Bound | None] = WeakKeyDictionary()
 
 
-def store(frame: Frame, out: Array) -> bool:
+def store(frame: Frame, out: Places) -> bool:
     """Compute a program's result into `out` by a compiled kernel; tell whether there was one."""
     found = _function(frame)
-    if found is None or not out.flags.c_contiguous:
+    if found is None or not is_in_order(frame, out):
         return False
     bound, function = found
+    if isinstance(out, list) or frame.is_wide:
+        return _run_wide(frame, bound, function, out)
     inputs = _inputs(frame, bound)
     if inputs is None:
         return False
     if _lie_in_order(inputs):
         _run(function, bound, inputs, out, len(frame.blocks), cuts(frame.shape))
         return True
-    if turn(frame, bound, function, inputs, out) is not None:
+    if turn(frame, bound, function, _operands(inputs), out) is not None:
         return True
     for region, tile in _tiles(frame, inputs):
         part = out[(slice(None), *region)]
@@ -103,15 +104,45 @@ def reduce(frame: Frame) -> Array | None:
     if found is None:
         return None
     bound, function = found
+    if frame.is_wide:
+        return _reduce_wide(frame, bound, function)
     inputs = _inputs(frame, bound)
     if inputs is None:
         return None
     if not _lie_in_order(inputs):
-        lanes = turn(frame, bound, function, inputs, None)
+        lanes = turn(frame, bound, function, _operands(inputs), None)
         return _reduce_tiles(frame, bound, function, inputs) if lanes is None else _close(frame, lanes[0])
     out = np.empty((len(frame.blocks), *(1,) * len(frame.shape)), bound.fused.dtype)
     _run(function, bound, inputs, out, len(frame.blocks), cuts(frame.shape))
     return out
+
+
+def _run_wide(frame: Frame, bound: Bound, function: Native, out: Places) -> bool:
+    """Run a kernel over several blocks that aren't small, where their inputs lie; tell whether it was done so."""
+    inputs = _find_wide(frame, bound)
+    if inputs is None:
+        return False
+    if _lie_in_order([operand.first for operand in inputs]):
+        return abreast(frame, bound, function, inputs, out)
+    return turn(frame, bound, function, inputs, out) is not None
+
+
+def _reduce_wide(frame: Frame, bound: Bound, function: Native) -> Array | None:
+    inputs = _find_wide(frame, bound)
+    if inputs is None:
+        return None
+    if not _lie_in_order([operand.first for operand in inputs]):
+        made = turn(frame, bound, function, inputs, None)
+        return None if made is None else _close(frame, made[0])
+    out = np.empty((len(frame.blocks), *(1,) * len(frame.shape)), bound.fused.dtype)
+    return out if abreast(frame, bound, function, inputs, out) else None
+
+
+def _find_wide(frame: Frame, bound: Bound) -> list[Operand] | None:
+    inputs = find_operands(frame, bound.fused.loads)
+    if inputs is None or not _are_whole(frame, bound, [each.first for each in inputs], math.prod(frame.shape)):
+        return None
+    return inputs
 
 
 def _reduce_tiles(frame: Frame, bound: Bound, function: Native, inputs: list[Array]) -> Array:
@@ -194,15 +225,27 @@ def _bind(stage: Stage) -> Bound | None:
 
 def _inputs(frame: Frame, bound: Bound) -> list[Array] | None:
     """Return the frame's inputs as they lie, if all are whole; several blocks at once are brought to C order."""
-    found: list[Array] = []
-    count = len(frame.blocks) * math.prod(frame.shape)
-    for number, single in zip(bound.fused.loads, bound.fused.single, strict=True):
+    found = []
+    for number in bound.fused.loads:
         part = frame.in_place(number)
-        wanted = 1 if single else count
-        value = frame.program.values[number]
-        assert isinstance(value, Load)
-        if part is None or part.size != wanted or part.dtype != value.dtype or not part.flags.aligned:
+        if part is None:
             bound.open = False
             return None
-        found.append(_order(len(found), part) if len(frame.blocks) > 1 else part)
-    return found
+        found.append(part)
+    if not _are_whole(frame, bound, found, len(frame.blocks) * math.prod(frame.shape)):
+        bound.open = False
+        return None
+    return [_order(k, part) for k, part in enumerate(found)] if len(frame.blocks) > 1 else found
+
+
+def _are_whole(frame: Frame, bound: Bound, parts: list[Array], count: int) -> bool:
+    """Whether inputs have so many elements, or one for all, of the dtypes that the kernel reads."""
+    values, fused = frame.program.values, bound.fused
+    return all(
+        part.size == (1 if single else count) and part.dtype == values[number].dtype and part.flags.aligned
+        for number, single, part in zip(fused.loads, fused.single, parts, strict=True)
+    )
+
+
+def _operands(inputs: list[Array]) -> list[Operand]:
+    return [Operand(part, _address(part), (part,)) for part in inputs]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ....graph.program import Program
     from ....graph.stage import Kin, Stage
     from ..interpreter.frame import Frame
+    from .courses import Places
     from .fused import Fused
 
 Array = np.ndarray[Any, Any]
@@ -54,18 +55,18 @@ class Strided(Bound):
     layouts: Layouts = field(default_factory=Layouts)
 
 
-def store(frame: Frame, out: Array) -> bool:
+def store(frame: Frame, out: Places) -> bool:
     """Compute a program's result into `out` by a compiled kernel; tell whether there was one."""
     bound = _find(frame.stage)
     if bound is None or not bound.open:
         return dispatch.store(frame, out)
-    if config.jit == "off" or math.prod(frame.shape) < LEAST_BLOCK or not out.flags.c_contiguous:
+    if config.jit == "off" or math.prod(frame.shape) < LEAST_BLOCK or not out[0].flags.c_contiguous:
         return False
     function = bound.function
     if function is None:
         return False
     try:
-        layouts = [find_layout(frame, bound, i, out.dtype) for i in range(len(frame.blocks))]
+        layouts = [find_layout(frame, bound, i, out[0].dtype) for i in range(len(frame.blocks))]
     except NotStrided:
         bound.open = False
         return dispatch.store(frame, out)

@@ -30,7 +30,7 @@ from .buffer_plan import Plan, plan_of
 from .fused_operand import Computed
 from .piece_assembly import AssembledPieces, fill_around
 from .tile_loop import Tiles
-from .tile_regions import Region, regions
+from .tile_regions import TILE, Region, regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,6 +76,15 @@ class Frame:
         return self.stage.domain.block_origins(np.asarray(self.blocks, np.int64))
 
     @property
+    def is_wide(self) -> bool:
+        """Whether it has several blocks that don't fit a tile: only courses take these at once."""
+        return len(self.blocks) > 1 and len(self.blocks) * math.prod(self.shape) > TILE
+
+    def alone(self, i: int) -> Frame:
+        """Return block i as a frame of its own."""
+        return Frame(self.stage, self.reader, self.blocks[i : i + 1], self.shape)
+
+    @property
     def program(self) -> Program:
         """The stage's program."""
         return self.stage.program
@@ -101,8 +110,11 @@ class Frame:
         else:
             self._make(last, out)
 
-    def reduce(self) -> Array:
-        """Reduce the program's result over the level's axes; return a partial result for each block."""
+    def reduce(self) -> Array | None:
+        """Reduce the program's result over the level's axes; return a partial result for each block.
+
+        None where the frame is wide and no course takes it.
+        """
         level = self.program.level
         assert level is not None
         last = len(self.program.values) - 1
@@ -112,6 +124,8 @@ class Frame:
         found = courses.reduce(self)
         if found is not None:
             return head.close(tuple(found) if level.parts else found[0], target[1:])
+        if self.is_wide:
+            return None
         states: dict[tuple[int, ...], tuple[Region, Any]] = {}
         for region, made in self._tiles(last):
             kept = tuple([slice(0, 1) if i in level.reduce.axes else s for i, s in enumerate(region)])
@@ -416,8 +430,7 @@ class Frame:
         """Return an argument for block i alone: equal blocks of a result may come from blocks of other shapes."""
         value = self.program.values[number]
         assert isinstance(value, Load)
-        frame = Frame(self.stage, self.reader, self.blocks[i : i + 1], self.shape)
-        alone: Array = frame.whole(number)[0, ...]
+        alone: Array = self.alone(i).whole(number)[0, ...]
         return alone
 
 
