@@ -20,6 +20,7 @@ from ..graph.arguments import check_integer, is_integer
 from ..graph.chunks import normalize
 from ..graph.errors import ArgumentError, AxisError, ChunksError, DTypeError, RangeError, ShapeError, bad
 from ..graph.expr import DType, Expr, Op
+from ..graph.keywords import aside
 from ..graph.kinds.source import Host, HostData
 from ..graph.recurring import same_grid
 from ..graph.travel import pack, unpack
@@ -237,6 +238,7 @@ def note_view(view: ArrayBase, of: ArrayBase, reshaped: bool = False) -> None:
 def gives_view(function: Callable[P, Array]) -> Callable[P, Array]:
     """Have the result of a function know its first argument, of which it is a view in NumPy."""
 
+    @aside
     @functools.wraps(function)
     def view(*args: P.args, **keywords: P.kwargs) -> Array:
         found = function(*args, **keywords)

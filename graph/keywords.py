@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import ArgumentError, bad
 from .foreign import COMPUTING, HINTS, KEYWORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from types import CodeType
+
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+ASIDE: set[CodeType] = set()
+"""What functions between a call of the user's and the one that he means run: tracebacks leave their frames out."""
+
+
+def aside(function: F) -> F:
+    """Note that a function only hands a call on, or refuses it."""
+    ASIDE.add(function.__code__)
+    return function
+
+
+def is_of_call(error: BaseException) -> bool:
+    """Whether Python raised an error since the arguments of a call don't fit what is called: nothing has run there."""
+    trace = error.__traceback__ and error.__traceback__.tb_next
+    while trace is not None and trace.tb_frame.f_code in ASIDE:
+        trace = trace.tb_next
+    return type(error) is TypeError and trace is None
 
 
 def near(name: str, names: Iterable[str]) -> str:
@@ -21,6 +42,7 @@ def near(name: str, names: Iterable[str]) -> str:
     return f"did you mean {known[found[0]]!r}?" if found else ""
 
 
+@aside
 def refuse(operation: str, unknown: dict[str, Any], expected: list[str]) -> None:
     """Raise for keywords that an operation doesn't have, but for hints that may be ignored."""
     ignored = (*HINTS, *(COMPUTING[1] if operation in COMPUTING[0] else ()))
@@ -32,6 +54,7 @@ def refuse(operation: str, unknown: dict[str, Any], expected: list[str]) -> None
         raise ArgumentError(bad(operation, name, value, f"no such keyword, {takes}") + (f"; {why}" if why else ""))
 
 
+@aside
 def drop_hints(function: Callable[..., Any], keywords: dict[str, Any], error: BaseException) -> dict[str, Any] | None:
     """Return the keywords to call a function with again, since Python refused the call for hints only.
 
@@ -42,7 +65,7 @@ def drop_hints(function: Callable[..., Any], keywords: dict[str, Any], error: Ba
     ArgumentError
         When the function doesn't have one of the keywords, and it is no hint.
     """
-    if not keywords or type(error) is not TypeError or (error.__traceback__ and error.__traceback__.tb_next):
+    if not keywords or not is_of_call(error):
         return None
     parameters = inspect.signature(function).parameters
     unknown = {name: value for name, value in keywords.items() if name not in parameters}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..graph import origin
 from ..graph.errors import WindrowError
-from ..graph.keywords import drop_hints
+from ..graph.keywords import ASIDE, drop_hints, is_of_call
 from .config import config
 
 if TYPE_CHECKING:
@@ -83,7 +83,12 @@ def guard(function: Callable[..., Any], inner: bool = False) -> Callable[..., An
         try:
             return function(*args, **keywords)
         except BaseException as error:
-            known = drop_hints(function, keywords, error)
+            try:
+                known = drop_hints(function, keywords, error)
+            except BaseException as refused:
+                cut(refused, inner)
+                del args, keywords
+                raise
             if known is None:
                 _name_call(function, args, error)
                 cut(error, inner)
@@ -97,7 +102,7 @@ def guard(function: Callable[..., Any], inner: bool = False) -> Callable[..., An
 def _name_call(function: Callable[..., Any], args: tuple[Any, ...], error: BaseException) -> None:
     """Let Python's error of a call that doesn't fit a method's parameters name what the user called."""
     own, _, method = function.__qualname__.rpartition(".")
-    if type(error) is not TypeError or not own or (error.__traceback__ and error.__traceback__.tb_next):
+    if not own or not is_of_call(error):
         return
     if method == "__call__" and args:
         _, method = _instances.get(id(args[0]), (None, type(args[0]).__name__))
@@ -161,7 +166,7 @@ def _shorten(error: BaseException, inner: bool) -> int:
     before, hidden, trace = inner, 0, error.__traceback__
     while trace is not None:
         mine = ours(trace.tb_frame)
-        if trace.tb_frame.f_code is _WRAPPER:
+        if trace.tb_frame.f_code is _WRAPPER or trace.tb_frame.f_code in ASIDE:
             pass  # stands for nothing of its own
         elif mine and before:
             hidden += 1

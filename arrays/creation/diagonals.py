@@ -16,7 +16,7 @@ from ..base import as_array, check_axis, check_shape, make
 from ..chunking.rechunk import regrid
 from ..ops.elementwise import where
 from ..ops.moving import expand_dims, moveaxis
-from ..ops.outputs import deliver
+from ..ops.outputs import deliver_reduced
 from ..ops.reductions import sum
 from .ranges import arange
 
@@ -78,7 +78,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     >>> wr.trace(wr.eye(3)).compute()
     np.float64(3.0)
     """
-    return deliver("trace", sum(_diagonal("trace", a, offset, axis1, axis2), axis=-1, dtype=dtype), out)
+    return deliver_reduced("trace", sum(_diagonal("trace", a, offset, axis1, axis2), axis=-1, dtype=dtype), out)
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:

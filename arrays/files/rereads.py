@@ -113,6 +113,19 @@ def _is_last(x: Any) -> bool:
     return type(x).__module__.partition(".")[0] != "xarray" or hasattr(x, "datastore")
 
 
+def is_same(a: Any, b: Any) -> bool:
+    """Tell whether two targets lie, or may lie, in the same place."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        paths = [os.path.realpath(x.filename) if isinstance(x, np.memmap) and x.filename else None for x in (a, b)]
+        return np.may_share_memory(a, b) or (paths[0] is not None and paths[0] == paths[1])
+    if is_of(a, "zarr", "Array") and is_of(b, "zarr", "Array"):
+        return bool(place_of(a) == place_of(b))
+    equal = type(a) is type(b) and a == b
+    return isinstance(equal, bool | np.bool) and bool(equal)
+
+
 def _is_read(data: HostData, target: Any) -> bool:
     """Tell whether a source is read from a target."""
     found = _innermost(data)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...graph.errors import ArgumentError, DTypeError, FileError, ShapeError, bad
 from ...graph.kinds.source import Host
 from ...scheduler.cluster import session
@@ -15,7 +17,7 @@ from ...workers.stores.zarr import name_of
 from ..base import ArrayBase, LazyWrites, as_array
 from ..creation.from_data import from_array
 from .aside import write_once
-from .rereads import Reader, reader, reads
+from .rereads import Reader, is_same, reader, reads
 from .writing import Target, hold_lock, slices, write_blocks, write_here
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def store(
         What to write.
     targets : array or sequence of arrays
         For each source an object with a shape that takes `target[slices] = values`. A variable of netCDF4's grows along
-        its unlimited dimensions.
+        its unlimited dimensions. Where several sources go to the same elements, the last one's stay.
     lock : lock or bool
         What is held while something is written. True or None: a lock for each target, so that no two chunks are written
         into it at once; False: none.
@@ -127,6 +129,13 @@ class _Job:
         found = Target(self.source, self.target, tuple(r.start for r in self.region))
         return found if found.by_ranks else None
 
+    def meets(self, other: _Job) -> bool:
+        """Whether another one writes to some of the same elements: then the later one's stay."""
+        pairs = [(_box(a), _box(b)) for a, b in zip(self.region, other.region, strict=False)]
+        comparable = self.target is other.target or not isinstance(self.target, np.ndarray)  # of views by their memory
+        apart = comparable and any(a[1] <= b[0] or b[1] <= a[0] for a, b in pairs)
+        return not apart and is_same(self.target, other.target)
+
     def needs(self, other: _Job, reader: Reader) -> bool:
         """Whether its source, as it reads, needs what another job, or this one, writes over."""
         return reader.needs(other.target, [(r.start, r.stop) for r in other.region], own=other is self)
@@ -153,15 +162,19 @@ def _store(jobs: tuple[_Job, ...], lock: Any, return_stored: bool, single: bool)
 
 
 def _rounds(jobs: Sequence[_Job]) -> list[list[_Job]]:
-    """Return what is written together, in turn: first what reads elements that ranks then write."""
+    """Return what is written together, in turn: first what reads elements that ranks then write.
+
+    Of those that write to the same elements each is in a later turn than the one before, as in a loop over them.
+    """
     numbers = range(len(jobs))
     by_ranks = [i for i in numbers if jobs[i].by_ranks is not None]
     known = [reader(job.source, [r.start for r in job.region]) for job in jobs] if by_ranks else []
+    earlier = {i: {j for j in range(i) if jobs[i].meets(jobs[j])} for i in numbers}
     readers = {i: {j for j in numbers if jobs[j].needs(jobs[i], known[j])} for i in by_ranks}
     found: list[list[_Job]] = []
     waiting = set(numbers)
     while waiting:
-        late = {i for i in waiting if readers.get(i, set()) & waiting}
+        late = {i for i in waiting if (readers.get(i, set()) | earlier[i]) & waiting}
         if late == waiting:
             name = name_of(jobs[min(late)].target)
             raise ArgumentError(
@@ -171,6 +184,11 @@ def _rounds(jobs: Sequence[_Job]) -> list[list[_Job]]:
         found.append([jobs[i] for i in sorted(waiting - late)])
         waiting = late
     return found
+
+
+def _box(region: range) -> tuple[int, int]:
+    """Return the first of some positions, and one past the last."""
+    return (min(region[0], region[-1]), max(region[0], region[-1]) + 1) if region else (0, 0)
 
 
 def _store_round(jobs: Sequence[_Job], lock: Any) -> None:

@@ -218,7 +218,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         source = as_array("copyto", "src", src)
     found = source if where is True else choose("copyto", where, source, dst)
     grid = dst.expr.grid if isinstance(dst, ArrayBase) else None
-    deliver("copyto", found, dst, casting)
+    deliver("copyto", found, dst, casting, broadcasts=True)
     if isinstance(dst, ArrayBase) and grid is not None:
         dst.expr = regrid(dst, grid).expr
 

@@ -64,12 +64,13 @@ def by_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: di
         if ufunc.signature is not None:
             own = getattr(np, ufunc.__name__, None) is ufunc
             called = replacement(ufunc) if own else functools.partial(_foreign_gufunc, ufunc)
-            return deliver(ufunc.__name__, called(*inputs, **keywords), out)
+            return deliver(ufunc.__name__, called(*inputs, **keywords), out, broadcasts=True)
         if not keywords.keys() - PASSED:
             found = _foreign(ufunc, inputs, keywords)
             if ufunc.nout == 1:
-                return deliver(ufunc.__name__, found, out)
-            return tuple(deliver(ufunc.__name__, f, o) for f, o in zip(found, out or (None,) * ufunc.nout, strict=True))
+                return deliver(ufunc.__name__, found, out, broadcasts=True)
+            outs = out or (None,) * ufunc.nout
+            return tuple(deliver(ufunc.__name__, f, o, broadcasts=True) for f, o in zip(found, outs, strict=True))
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     given = f" with {', '.join(keywords)}" if keywords else ""
     raise ArgumentError(

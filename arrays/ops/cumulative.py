@@ -19,7 +19,7 @@ from ..base import as_array, check_axis, check_dtype, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import drop_empty_chunks
 from .elementwise import where
-from .outputs import deliver
+from .outputs import deliver_reduced
 from .reduction_nodes import native
 from .reshaping import ravel
 from .ufuncs import isnan
@@ -134,7 +134,7 @@ def _flat(operation: str, a: Any, axis: Any, dtype: Any, out: Any, method: Any, 
     if axis is None or (x.ndim == 0 and axis in (0, -1)):
         x, axis = ravel(x), 0
     found = accumulate(ufunc, x, axis, dtype, operation)
-    put: Array = deliver(operation, found, out)
+    put: Array = deliver_reduced(operation, found, out)
     return put
 
 
@@ -153,7 +153,7 @@ def _cumulative(operation: str, x: Any, axis: Any, dtype: Any, out: Any, initial
         sizes = axes[at].sizes()
         axes[at] = Axis.of_sizes((sizes[0] + 1, *sizes[1:]))
         found = _shift_along(found, at, axes, found.dtype.type(ufunc.identity))
-    put: Array = deliver(operation, found, out)
+    put: Array = deliver_reduced(operation, found, out)
     return put
 
 

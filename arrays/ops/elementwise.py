@@ -282,7 +282,7 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     except TypeError as error:
         raise DTypeError(bad("round", "a", array.dtype, "an array of numbers")) from error
     found = make(Elementwise("round", (0, Scalar(int(decimals)))), (array,), array.expr.grid, dtype)
-    return deliver("round", found, out)  # type: ignore[no-any-return]
+    return deliver("round", found, out, broadcasts=True)  # type: ignore[no-any-return]
 
 
 around = round
@@ -348,7 +348,7 @@ def clip(
         found = maximum(found, low, **options)
     elif high is not None:
         found = minimum(found, high, **options)
-    return deliver("clip", found, out, options.get("casting", "same_kind"))  # type: ignore[no-any-return]
+    return deliver("clip", found, out, options.get("casting", "same_kind"), broadcasts=True)  # type: ignore[no-any-return]
 
 
 def _between(x: Array, low: Any, high: Any, options: dict[str, Any]) -> Array:

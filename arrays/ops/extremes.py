@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.keywords import refuse
 from ..base import as_array, check_axis
-from .outputs import deliver
+from .outputs import deliver, deliver_reduced
 from .reduction_nodes import Axes, mask_out, reduce_from, reduce_to
 from .selected import reduces_selection
 from .ufuncs import subtract
@@ -84,7 +84,7 @@ def min(
     """
     refuse("min", unknown, ["axis", "out", "keepdims", "initial", "where"])
     found = reduce_from("min", a, axis, None, keepdims, initial, where)
-    return deliver("min", found, out)  # type: ignore[no-any-return]
+    return deliver_reduced("min", found, out)  # type: ignore[no-any-return]
 
 
 @reduces_selection
@@ -146,7 +146,7 @@ def max(
     """
     refuse("max", unknown, ["axis", "out", "keepdims", "initial", "where"])
     found = reduce_from("max", a, axis, None, keepdims, initial, where)
-    return deliver("max", found, out)  # type: ignore[no-any-return]
+    return deliver_reduced("max", found, out)  # type: ignore[no-any-return]
 
 
 def ptp(a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False) -> Array:
@@ -330,7 +330,7 @@ def any(
     """
     refuse("any", unknown, ["axis", "out", "keepdims", "where"])
     given = mask_out("any", a, where, False)
-    return deliver("any", reduce_to("any", given, axis, keepdims, None), out)  # type: ignore[no-any-return]
+    return deliver_reduced("any", reduce_to("any", given, axis, keepdims, None), out)  # type: ignore[no-any-return]
 
 
 @reduces_selection
@@ -377,7 +377,7 @@ def all(
     """
     refuse("all", unknown, ["axis", "out", "keepdims", "where"])
     given = mask_out("all", a, where, True)
-    return deliver("all", reduce_to("all", given, axis, keepdims, None), out)  # type: ignore[no-any-return]
+    return deliver_reduced("all", reduce_to("all", given, axis, keepdims, None), out)  # type: ignore[no-any-return]
 
 
 amin = min

@@ -12,11 +12,12 @@ from .broadcasting import broadcast_to
 from .elementwise_nodes import cast
 
 
-def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind") -> Any:
+def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *, broadcasts: bool = False) -> Any:
     """Return what was found; with `out`, put it there as NumPy would, and return `out`.
 
     A lazy array stands for the new expression from now on, and keeps its shape and dtype; a NumPy array is filled,
-    for which the result is computed now.
+    for which the result is computed now. It has the result's shape; to a ufunc's, which `broadcasts`, one that this
+    broadcasts to.
     """
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
@@ -25,8 +26,10 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind") ->
     if not isinstance(out, ArrayBase | np.ndarray):
         raise ArgumentError(bad(operation, "out", type(out).__name__, "None, a Windrow array, or a NumPy array"))
     if out.shape != found.shape:
-        fits = len(out.shape) >= found.ndim and all(
-            n in (1, m) for n, m in zip(found.shape[::-1], out.shape[::-1], strict=False)
+        fits = (
+            broadcasts
+            and len(out.shape) >= found.ndim
+            and all(n in (1, m) for n, m in zip(found.shape[::-1], out.shape[::-1], strict=False))
         )
         if not fits:
             raise ShapeError(bad(operation, "out", out.shape, f"an array of the result's shape {found.shape}"))
@@ -42,3 +45,10 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind") ->
     else:
         np.copyto(out, np.asarray(found.compute()), casting="unsafe")
     return out
+
+
+def deliver_reduced(operation: str, found: Any, out: Any) -> Any:
+    """Return a reduction's result, or put it into `out`, which as NumPy's takes numbers of any kind."""
+    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    numbers = getattr(target, "dtype", np.dtype("O")).kind in "biufc" and found.dtype.kind in "biufc"
+    return deliver(operation, found, out, "unsafe" if numbers else "same_kind")

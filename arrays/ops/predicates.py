@@ -232,7 +232,7 @@ def isposinf(x: Any, out: Any = None) -> Any:
     >>> wr.isposinf(wr.asarray([1.0, wr.inf, -wr.inf])).compute()
     array([False,  True, False])
     """
-    return deliver("isposinf", _infinite("isposinf", x, negative=False), out)
+    return deliver("isposinf", _infinite("isposinf", x, negative=False), out, broadcasts=True)
 
 
 def isneginf(x: Any, out: Any = None) -> Any:
@@ -267,7 +267,7 @@ def isneginf(x: Any, out: Any = None) -> Any:
     >>> wr.isneginf(wr.asarray([1.0, wr.inf, -wr.inf])).compute()
     array([False, False,  True])
     """
-    return deliver("isneginf", _infinite("isneginf", x, negative=True), out)
+    return deliver("isneginf", _infinite("isneginf", x, negative=True), out, broadcasts=True)
 
 
 def _infinite(operation: str, x: Any, *, negative: bool) -> Array:
@@ -313,7 +313,7 @@ def fix(x: Any, out: Any = None) -> Any:
     >>> wr.fix(wr.asarray([2.7, -2.7])).compute()
     array([ 2., -2.])
     """
-    return deliver("fix", trunc(as_array("fix", "x", x)), out)
+    return deliver("fix", trunc(as_array("fix", "x", x)), out, broadcasts=True)
 
 
 def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array:

@@ -153,7 +153,7 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, casting: 
     kept = tuple(a for a in (*range(n), row, column) if a in known)
     found = contract("matmul", left, right, (mine, theirs, kept))
     shape = (*batch, *(found.shape[len([a for a in kept if a < n]) :]))
-    return deliver("matmul", found if found.shape == shape else found.reshape(shape), out)
+    return deliver("matmul", found if found.shape == shape else found.reshape(shape), out, broadcasts=True)
 
 
 def _batch_labels(array: Array, count: int, batch: tuple[int, ...]) -> tuple[Array, Labels]:
@@ -336,4 +336,4 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
            [0, 1, 2]])
     """
     found = multiply(as_array("outer", "a", a).reshape(-1, 1), as_array("outer", "b", b).reshape(-1))
-    return deliver("outer", found, out)
+    return deliver("outer", found, out, broadcasts=True)

@@ -11,14 +11,16 @@ import numpy as np
 from ...graph.arguments import is_integer
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
-from ...graph.kinds.reduction import Reduce, accumulator, reduce_grid
+from ...graph.kinds.reduction import Reduce, accumulator, count_reduced, reduce_grid
 from ...graph.kinds.source import Constant
+from ...workers.boundary import warn
+from ...workers.kernels.functions import EMPTY, UNFREE
 from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_dtype, make
 from ..chunking.rechunk import regrid
 from ..values import assigned, hold
 from .broadcasting import broadcast_to
 from .elementwise_nodes import cast, choose
-from .outputs import deliver
+from .outputs import deliver_reduced
 from .sliding_window import reduce_windows
 from .ufuncs import UFUNCS, add, maximum, minimum, multiply
 
@@ -95,9 +97,12 @@ def reduce_to(
         raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
     target = target_dtype(name, array.dtype, dtype)
     array = cast(array, native(array.dtype))
+    if name in ("mean", "var", "std"):
+        warn_of_few(name, count_reduced(array.expr.grid.shape, axes), ddof)
     if array.dtype == np.float16 and name in ("sum", "mean", "var", "std"):
-        wide = reduce_to(name, cast(array, np.float32), axes, keepdims, None, ddof=ddof)
-        return cast(wide, target)
+        if target != np.float16:  # whose elements are cast first
+            return reduce_to(name, cast(array, target), axes, keepdims, target, ddof=ddof)
+        return cast(reduce_to(name, cast(array, np.float32), axes, keepdims, None, ddof=ddof), target)
     of_windows = None if keepdims else reduce_windows(name, array, axes, target)
     if of_windows is not None:
         return of_windows
@@ -105,6 +110,34 @@ def reduce_to(
         array = drop_empty_chunks(array, axes)
     grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
     return make(Reduce(name, axes, bool(keepdims), ddof), (array,), grid, target)
+
+
+def check_freedom(name: str, ddof: Any, correction: Any) -> float:
+    """Return what is taken off the number of elements, which has two names."""
+    if correction is not None and correction is not np._NoValue:
+        if ddof != 0:
+            raise ArgumentError(bad(name, "correction", correction, f"ddof or correction; ddof is {ddof!r}"))
+        ddof = correction
+    if isinstance(ddof, bool) or not isinstance(ddof, int | float | np.number):
+        raise ArgumentError(bad(name, "ddof", ddof, "a number"))
+    return float(ddof)
+
+
+def is_usual(source: DType, dtype: DType) -> bool:
+    """Whether variances in a dtype are those of elements that are cast to it.
+
+    NumPy has a mean in the dtype, but takes it off elements as they are: in integers it is cut off, of complex numbers
+    it may be the real part.
+    """
+    return dtype.kind == "c" or (dtype.kind == "f" and source.kind != "c")
+
+
+def warn_of_few(name: str, count: int, ddof: float) -> None:
+    """Warn, in NumPy's words, where there are too few elements to divide by their number."""
+    if name == "mean" and count == 0:
+        warn(EMPTY, RuntimeWarning)
+    elif name != "mean" and ddof >= count:
+        warn(UNFREE, RuntimeWarning)
 
 
 def native(dtype: DType) -> DType:
@@ -129,8 +162,12 @@ def target_dtype(name: str, source: DType, dtype: DType | None) -> DType:
     if name in ("min", "max"):
         return native(source)
     if source.kind == "m" and (dtype is None or dtype.kind != "m" or dtype == np.dtype("m8")):
-        return native(source)  # as in NumPy, whatever is asked for
+        if dtype is not None and dtype.kind == "M":
+            raise DTypeError(bad(name, "dtype", dtype, f"a dtype of durations, as {source} is"))
+        return native(source)  # as in NumPy, whatever else is asked for
     if dtype is not None:
+        if dtype.kind not in "biufc" and source.kind != "m":
+            raise DTypeError(bad(name, "dtype", dtype, f"a dtype of numbers, as those of {source}"))
         return native(dtype)
     if name in ("sum", "prod"):
         try:
@@ -181,7 +218,7 @@ def reduce_by(ufunc: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: boo
     """Return a ufunc's `reduce`."""
     if ufunc in _LOGICAL and dtype in (None, bool, np.bool) and initial in (None, np._NoValue):
         given = mask_out(ufunc, a, where, ufunc == "logical_and")
-        return deliver(ufunc, reduce_to(_LOGICAL[ufunc], given, axis, keepdims, None), out)  # type: ignore[no-any-return]
+        return deliver_reduced(ufunc, reduce_to(_LOGICAL[ufunc], given, axis, keepdims, None), out)  # type: ignore[no-any-return]
     name = _REDUCTIONS.get(ufunc, ufunc)
     if name == ufunc and (name not in FOLDS or dtype is not None):
         raise ArgumentError(
@@ -191,4 +228,4 @@ def reduce_by(ufunc: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: boo
         )  # fmt: skip
     if name in ("min", "max") and dtype is not None:
         a, dtype = cast(as_array(ufunc, "a", a), check_dtype(ufunc, "dtype", dtype)), None
-    return deliver(ufunc, reduce_from(name, a, axis, dtype, keepdims, initial, where), out)  # type: ignore[no-any-return]
+    return deliver_reduced(ufunc, reduce_from(name, a, axis, dtype, keepdims, initial, where), out)  # type: ignore[no-any-return]

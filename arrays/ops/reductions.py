@@ -8,11 +8,10 @@ import numpy as np
 
 from ...graph.keywords import refuse
 from ..base import as_array, check_dtype
-from .elementwise_nodes import cast
-from .outputs import deliver
+from .elementwise_nodes import apply, cast
+from .outputs import deliver_reduced
 from .reduction_nodes import Axes, count_where, mask_out, reduce_from, reduce_to, target_dtype
 from .selected import reduces_selection
-from .ufuncs import divide
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -89,7 +88,7 @@ def sum(
     """
     refuse("sum", unknown, ["axis", "dtype", "out", "keepdims", "initial", "where"])
     found = reduce_from("sum", a, axis, dtype, keepdims, initial, where)
-    return deliver("sum", found, out)  # type: ignore[no-any-return]
+    return deliver_reduced("sum", found, out)  # type: ignore[no-any-return]
 
 
 @reduces_selection
@@ -153,7 +152,7 @@ def prod(
     """
     refuse("prod", unknown, ["axis", "dtype", "out", "keepdims", "initial", "where"])
     found = reduce_from("prod", a, axis, dtype, keepdims, initial, where)
-    return deliver("prod", found, out)  # type: ignore[no-any-return]
+    return deliver_reduced("prod", found, out)  # type: ignore[no-any-return]
 
 
 @reduces_selection
@@ -253,10 +252,10 @@ def mean(
     refuse("mean", unknown, ["axis", "dtype", "out", "keepdims", "where"])
     wanted = None if dtype is None else check_dtype("mean", "dtype", dtype)
     if where is True:
-        return deliver("mean", reduce_to("mean", a, axis, keepdims, wanted), out)  # type: ignore[no-any-return]
+        return deliver_reduced("mean", reduce_to("mean", a, axis, keepdims, wanted), out)  # type: ignore[no-any-return]
     array = as_array("mean", "a", a)
     target = target_dtype("mean", array.dtype, wanted)
     wide = np.dtype(np.float32) if target == np.float16 else target
     total = reduce_to("sum", mask_out("mean", array, where, 0), axis, keepdims, wide)
     count = count_where("mean", where, array.shape, axis, keepdims)
-    return deliver("mean", cast(divide(total, count), target), out)  # type: ignore[no-any-return]
+    return deliver_reduced("mean", cast(apply("mean", "divide_by_count", (total, count), np.divide), target), out)  # type: ignore[no-any-return]

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from ...graph.keywords import aside
 from ...graph.kinds.reduction import Reduce, reduce_grid
 from ..base import ArrayBase, check_dtype, make
 from .elementwise_nodes import apply, choose
 from .elementwise_nodes import cast as cast_to
 from .moving import expand_dims
-from .outputs import deliver
-from .reduction_nodes import find_axes, target_dtype
+from .outputs import deliver, deliver_reduced
+from .reduction_nodes import check_freedom, find_axes, is_usual, target_dtype
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -36,6 +37,7 @@ def reduces_selection(function: F) -> F:
     signature = inspect.signature(function)
     name = function.__name__
 
+    @aside
     @wraps(function)
     def either(*args: Any, **keywords: Any) -> Any:
         first = args[0] if args else keywords.get("a")
@@ -80,20 +82,19 @@ def _reduce(name: str, function: Callable[..., Any], chosen: Chosen, given: dict
             found = function(whole, reduced, where=mask, **given)
     if keepdims:
         found = expand_dims(found, sorted(axes))
-    return deliver(name, found, out)
+    return (deliver if name == "std" else deliver_reduced)(name, found, out)
 
 
 def _paired(name: str, whole: Array, mask: Array, given: dict[str, Any]) -> Array | None:
     """Return a reduction over all axes of pairs of an element and whether it counts."""
-    wanted, ddof = given.get("dtype"), given.get("correction") or given.get("ddof", 0)
-    if not isinstance(ddof, int | float) or (given.get("correction") and given.get("ddof")):
-        return None  # it is told by the function itself
+    ddof = check_freedom(name, given.get("ddof", 0), given.get("correction"))
+    wanted = given.get("dtype")
     dtype = None if wanted is None else check_dtype(name, "dtype", wanted)
-    if dtype is not None and dtype.kind not in "fc":
+    if dtype is not None and not ((name == "mean" and dtype.kind == "c") or is_usual(whole.dtype, dtype)):
         return None
-    target = target_dtype(name, whole.dtype if dtype is None else dtype, None)
+    target = target_dtype(name, whole.dtype, None) if dtype is None else dtype
     if dtype is not None:
-        whole = cast_to(whole, dtype)
+        whole = cast_to(whole, dtype if name == "mean" or whole.dtype.kind == "c" else np.finfo(dtype).dtype)
     elif whole.dtype == np.float16 and name not in ("min", "max"):
         whole = cast_to(whole, np.float32)
     inner = target_dtype(name, whole.dtype, None)
@@ -101,5 +102,5 @@ def _paired(name: str, whole: Array, mask: Array, given: dict[str, Any]) -> Arra
     pairs = apply("getitem", "pair", (whole, mask), lambda x, m: np.empty(0, record))
     axes = tuple(range(pairs.ndim))
     grid = reduce_grid(pairs.expr.grid, axes, keepdims=False)
-    found: Array = make(Reduce(f"selected_{name}", axes, False, float(ddof)), (pairs,), grid, inner)
+    found: Array = make(Reduce(f"selected_{name}", axes, False, ddof), (pairs,), grid, inner)
     return cast_to(found, target)

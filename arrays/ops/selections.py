@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from ...graph.keywords import aside
 from ..base import SCALARS, ArrayBase, wrap
 from ..execution.deferred import Chosen, defer_unsized
 
@@ -66,6 +67,7 @@ def _apply(*given: Any) -> Generator[Any, Any, Array]:
 def elementwise(function: F) -> F:
     """Let a function that works on each element of its first argument give a selection of a selection."""
 
+    @aside
     @wraps(function)
     def either(*args: Any, **keywords: Any) -> Any:
         x, others = args[:1], (*args[1:], *keywords.values())

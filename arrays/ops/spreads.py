@@ -6,17 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, DTypeError, bad
+from ...graph.errors import DTypeError, bad
 from ...graph.keywords import refuse
 from ..base import as_array, check_dtype
-from .elementwise_nodes import cast
-from .outputs import deliver
-from .reduction_nodes import Axes, count_where, mask_out, reduce_to, target_dtype
+from .elementwise_nodes import apply, cast
+from .outputs import deliver, deliver_reduced
+from .reduction_nodes import (
+    Axes,
+    check_freedom,
+    count_where,
+    is_usual,
+    mask_out,
+    native,
+    reduce_to,
+    target_dtype,
+    warn_of_few,
+)
 from .reductions import mean as mean_of
 from .selected import reduces_selection
-from .ufuncs import absolute, divide, maximum, multiply, sqrt, subtract
+from .ufuncs import absolute, divide, multiply, sqrt, subtract
 
 if TYPE_CHECKING:
+    from ...graph.expr import DType
     from ..array import Array
 
 __all__ = [
@@ -50,7 +61,7 @@ def var(
     axis : int, tuple of int or None, optional
         The axes to reduce; None: all.
     dtype : dtype, optional
-        Of floating-point numbers, in which to compute.
+        Of numbers, in which to compute, and that of the result; in integers the mean is cut off, as in NumPy.
     out : Array or numpy.ndarray, optional
         A lazy array then stands for the result; a NumPy array is filled now.
     ddof : number, optional
@@ -74,7 +85,7 @@ def var(
     AxisError
         There is no such axis.
     DTypeError
-        The elements are no numbers, or `dtype` is not of floating-point numbers.
+        The elements are no numbers, or `dtype` is not of such.
     ArgumentError
         `ddof` is not a number, or `ddof` and `correction` are given.
     ShapeError
@@ -100,7 +111,7 @@ def var(
     """
     refuse("var", unknown, _SPREAD)
     found = _find_spread("var", a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return deliver("var", found, out)  # type: ignore[no-any-return]
+    return deliver_reduced("var", found, out)  # type: ignore[no-any-return]
 
 
 @reduces_selection
@@ -126,7 +137,7 @@ def std(
     axis : int, tuple of int or None, optional
         The axes to reduce; None: all.
     dtype : dtype, optional
-        Of floating-point numbers, in which to compute.
+        Of floating-point or complex numbers, in which to compute, and that of the result.
     out : Array or numpy.ndarray, optional
         A lazy array then stands for the result; a NumPy array is filled now.
     ddof : number, optional
@@ -150,7 +161,7 @@ def std(
     AxisError
         There is no such axis.
     DTypeError
-        The elements are no numbers, or `dtype` is not of floating-point numbers.
+        The elements are no numbers, or `dtype` is not of such.
     ArgumentError
         `ddof` is not a number, or `ddof` and `correction` are given.
     ShapeError
@@ -184,38 +195,55 @@ def _find_spread(
     a: Any,
     axis: Axes,
     dtype: Any,
+    ddof: Any,
+    keepdims: bool,
+    where: Any,
+    known: Any,
+    correction: Any,
+) -> Array:
+    """Return variances or standard deviations."""
+    free = check_freedom(name, ddof, correction)
+    array = as_array(name, "a", a)
+    target = target_dtype(name, array.dtype, None)
+    wanted = None if dtype is None else native(check_dtype(name, "dtype", dtype))
+    if wanted is not None:
+        target = wanted
+        if wanted.kind not in ("fc" if name == "std" else "biufc"):
+            raise DTypeError(bad(name, "dtype", wanted, "a dtype of floating-point numbers"))
+        if is_usual(array.dtype, wanted):
+            array, wanted = cast(array, wanted if array.dtype.kind == "c" else np.finfo(wanted).dtype), None
+    if known is np._NoValue:
+        known = None
+    if where is True and known is None and wanted is None:
+        return cast(reduce_to(name, array, axis, keepdims, None, ddof=free), target)
+    return _add_squares(name, array, axis, free, keepdims, where, known, wanted, target)
+
+
+def _add_squares(
+    name: str,
+    array: Array,
+    axis: Axes,
     ddof: float,
     keepdims: bool,
     where: Any,
     known: Any,
-    correction: float | None,
+    wanted: DType | None,
+    target: DType,
 ) -> Array:
-    """Return variances or standard deviations."""
-    if correction is not None:
-        if ddof:
-            raise ArgumentError(bad(name, "correction", correction, f"ddof or correction; ddof is {ddof!r}"))
-        ddof = correction
-    if isinstance(ddof, bool) or not isinstance(ddof, int | float | np.number):
-        raise ArgumentError(bad(name, "ddof", ddof, "a number"))
-    array = as_array(name, "a", a)
-    if dtype is not None:
-        wanted = check_dtype(name, "dtype", dtype)
-        if wanted.kind not in "fc":
-            raise DTypeError(bad(name, "dtype", wanted, "a dtype of floating-point numbers"))
-        array = cast(array, wanted)
-    if where is True and known is None:
-        return reduce_to(name, array, axis, keepdims, None, ddof=float(ddof))
-    return _add_squares(name, array, axis, float(ddof), keepdims, where, known)
-
-
-def _add_squares(name: str, array: Array, axis: Axes, ddof: float, keepdims: bool, where: Any, known: Any) -> Array:
-    """Add up squares of what is left when the mean is taken off."""
-    target = target_dtype(name, array.dtype, None)
-    wide = np.dtype(np.float32) if target == np.float16 else target
-    if known is None:
-        known = mean_of(array, axis, keepdims=True, where=where)
-    rest = absolute(subtract(cast(array, np.result_type(array.dtype, wide)), known))
-    squares = mask_out(name, multiply(rest, rest), where, 0)
+    """Add up squares of what is left when the mean is taken off; in a dtype that isn't the usual one, if `wanted`."""
     count = count_where(name, where, array.shape, axis, keepdims)
-    found = divide(reduce_to("sum", squares, axis, keepdims, None), maximum(subtract(count, ddof), 0.0))
+    if known is None:
+        known = mean_of(array, axis, wanted, keepdims=True, where=where)
+    if wanted is None:
+        real = target_dtype(name, array.dtype, None)
+        array = cast(array, np.result_type(array.dtype, np.float32 if real == np.float16 else real))
+    rest = subtract(array, known)
+    if rest.dtype.kind == "c":
+        rest = absolute(rest)
+    total = reduce_to("sum", mask_out(name, multiply(rest, rest), where, 0), axis, keepdims, wanted)
+    if where is True:
+        warn_of_few(name, count, ddof)
+        found = divide(total, max(count - ddof, 0.0))
+    else:
+        found = apply(name, "divide_by_freedom", (total, subtract(count, ddof)), np.divide)
     return cast(sqrt(found) if name == "std" else found, target)

@@ -15,7 +15,7 @@ from ..base import as_array, check_dtype, make
 from ..chunking.rechunk import align_chunks
 from ..values import copied, hold
 from .elementwise_nodes import cast, choose, sample_dtypes, split
-from .outputs import deliver
+from .outputs import deliver, deliver_reduced
 from .selections import over_chosen
 from .ufunc_docs import describe
 
@@ -177,7 +177,7 @@ class Ufunc:
             (out,) = out
         if where is not True:
             made = choose(self.name, where, made, made.dtype.type() if out is None else out)
-        return deliver(self.name, made, out, casting)
+        return deliver(self.name, made, out, casting, broadcasts=True)
 
     def reduce(
         self,
@@ -214,7 +214,7 @@ class Ufunc:
         """
         from .cumulative import accumulate
 
-        return deliver(f"{self.name}.accumulate", accumulate(self.ufunc, array, axis, dtype), out)
+        return deliver_reduced(f"{self.name}.accumulate", accumulate(self.ufunc, array, axis, dtype), out)
 
     def outer(self, A: Any, B: Any, /, **keywords: Any) -> Any:
         """Apply the function to each element of `A` with each of `B`.
@@ -261,7 +261,7 @@ class Ufunc:
         """
         from ..indexing.ufunc_at import reduce_runs
 
-        return deliver(f"{self.name}.reduceat", reduce_runs(self.ufunc, array, indices, axis, dtype), out)
+        return deliver_reduced(f"{self.name}.reduceat", reduce_runs(self.ufunc, array, indices, axis, dtype), out)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Ufunc, (self.name,)

@@ -23,7 +23,7 @@ from ..chunking.rechunk import regrid
 from ..creation.filled import constant
 from ..execution.deferred import defer
 from ..ops.moving import expand_dims, moveaxis
-from ..ops.outputs import deliver
+from ..ops.outputs import deliver, deliver_reduced
 from .selection import select_quantiles
 from .sorts import LINES, by_lines
 
@@ -61,7 +61,7 @@ def find_quantiles(
         found = _along(array, wanted, axes, method, skip, dtype)
     if keepdims and axes:
         found = expand_dims(found, tuple(np.ndim(wanted) + i for i in axes))
-    return deliver(name, found, out)
+    return (deliver_reduced if method == "median" else deliver)(name, found, out)
 
 
 def _lazily(name: str, x: Array, q: ArrayBase, axis: Any, method: str, keepdims: Any, weights: Any) -> Array:

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.kinds.reduction import Reduce, reduce_grid
+from ...graph.kinds.reduction import Reduce, count_reduced, reduce_grid
 from ..base import as_array, make
 from ..ops import reductions as red
 from ..ops.elementwise import astype, where
 from ..ops.outputs import deliver
-from ..ops.reduction_nodes import find_axes
+from ..ops.reduction_nodes import check_freedom, find_axes, is_usual, warn_of_few
+from ..ops.spreads import std, var
 from ..ops.ufuncs import absolute, divide, isnan, square
-from .nans import count_not_nan, inexact_dtype
+from .nans import count_not_nan, inexact_dtype, nanmean
 
 if TYPE_CHECKING:
-    from ..array import Array
     from .nans import Axes
 
 __all__ = [
@@ -64,25 +63,24 @@ def nanvar(
     Returns
     -------
     Array
-        In the shape of `a` without `axis`, in a real floating-point dtype; NaN where no more than `ddof` elements
-        count.
+        In the shape of `a` without `axis`, in `dtype`, or a real floating-point one; NaN where no more than `ddof`
+        elements count.
 
     Raises
     ------
     ArgumentError
-        `a` can't be read as an array; `ddof` isn't a number; or `dtype` is of integers, and `a` isn't.
+        `a` can't be read as an array; `ddof` isn't a number, or is given with `correction`; or `dtype` is of integers,
+        and `a` isn't.
     AxisError
         The array has no such axis.
     ShapeError
-        Both `ddof` and `correction` are given; `where` or `mean` doesn't broadcast; or the result doesn't broadcast to
-        `out`.
+        `where` or `mean` doesn't broadcast; or `out` has another shape than the result.
     DTypeError
-        `a` isn't numbers or bool, `dtype` isn't of floating-point or complex numbers, or the result isn't cast to the
-        dtype of `out`.
+        `a` isn't numbers or bool, `dtype` isn't of numbers, or the result isn't cast to the dtype of `out`.
 
     Notes
     -----
-    NumPy warns where there are too few elements; here nothing does.
+    NumPy warns also where NaN leaves too few elements; here nothing does.
 
     Examples
     --------
@@ -90,8 +88,7 @@ def nanvar(
     >>> wr.nanvar(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(0.25)
     """
-    free = _freedom("nanvar", ddof, correction)
-    return deliver("nanvar", _spread("nanvar", a, axis, dtype, free, keepdims, where, mean), out)
+    return _spread("nanvar", a, axis, dtype, out, ddof, correction, keepdims, where, mean)
 
 
 def nanstd(
@@ -132,25 +129,24 @@ def nanstd(
     Returns
     -------
     Array
-        In the shape of `a` without `axis`, in a real floating-point dtype; NaN where no more than `ddof` elements
-        count.
+        In the shape of `a` without `axis`, in `dtype`, or a real floating-point one; NaN where no more than `ddof`
+        elements count.
 
     Raises
     ------
     ArgumentError
-        `a` can't be read as an array; `ddof` isn't a number; or `dtype` is of integers, and `a` isn't.
+        `a` can't be read as an array; `ddof` isn't a number, or is given with `correction`; or `dtype` is of integers,
+        and `a` isn't.
     AxisError
         The array has no such axis.
     ShapeError
-        Both `ddof` and `correction` are given; `where` or `mean` doesn't broadcast; or the result doesn't broadcast to
-        `out`.
+        `where` or `mean` doesn't broadcast; or `out` has another shape than the result.
     DTypeError
-        `a` isn't numbers or bool, `dtype` isn't of floating-point or complex numbers, or the result isn't cast to the
-        dtype of `out`.
+        `a` isn't numbers or bool, `dtype` isn't of numbers, or the result isn't cast to the dtype of `out`.
 
     Notes
     -----
-    NumPy warns where there are too few elements; here nothing does.
+    NumPy warns also where NaN leaves too few elements; here nothing does.
 
     Examples
     --------
@@ -158,36 +154,48 @@ def nanstd(
     >>> wr.nanstd(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(0.5)
     """
-    free = _freedom("nanstd", ddof, correction)
-    return deliver("nanstd", _spread("nanstd", a, axis, dtype, free, keepdims, where, mean), out)
+    return _spread("nanstd", a, axis, dtype, out, ddof, correction, keepdims, where, mean)
 
 
-def _freedom(operation: str, ddof: Any, correction: Any) -> float:
-    if correction is not None:
-        if ddof != 0:
-            raise ShapeError(bad(operation, "correction", correction, "either it or ddof"))
-        ddof = correction
-    if isinstance(ddof, bool) or not isinstance(ddof, int | float | np.number):
-        raise ArgumentError(bad(operation, "ddof", ddof, "a number"))
-    return float(ddof)
-
-
-def _spread(operation: str, a: Any, axis: Axes, dtype: Any, ddof: float, keepdims: bool, mask: Any, mean: Any) -> Array:
+def _spread(
+    operation: str,
+    a: Any,
+    axis: Axes,
+    dtype: Any,
+    out: Any,
+    ddof: Any,
+    correction: Any,
+    keepdims: bool,
+    mask: Any,
+    mean: Any,
+) -> Any:
+    """Deliver variances or standard deviations of what is not NaN; of dtypes that have none, the plain ones."""
     array = as_array(operation, "a", a)
+    if array.dtype.kind not in "fc":
+        plain = var if operation == "nanvar" else std
+        return plain(array, axis, dtype, out, ddof, keepdims, where=mask, mean=mean, correction=correction)
+    free = check_freedom(operation, ddof, correction)
     wide = inexact_dtype(operation, array, dtype)
-    if wide.kind not in "fc":
-        raise DTypeError(bad(operation, "dtype", dtype, "a dtype of floating-point or complex numbers"))
-    target = np.finfo(wide).dtype
-    array = astype(array, np.float32 if wide == np.float16 else wide)
+    real = np.finfo(wide).dtype
+    target = real if dtype is None else wide
     if mask is not True:
         array = where(mask, array, array.dtype.type(np.nan))
+    if mean is None and not is_usual(array.dtype, wide):
+        mean = nanmean(array, axis, wide, keepdims=True)
+    elif array.dtype.kind == "c" or wide.kind == "f":
+        array = astype(array, np.float32 if wide == np.float16 else wide)
+    else:
+        array = astype(array, real)
+    axes = find_axes(operation, axis, array.ndim)
+    if mask is True:
+        warn_of_few(operation, count_reduced(array.expr.grid.shape, axes), free)
     if mean is not None:
         count = count_not_nan(array, axis, keepdims, True)
         away = where(isnan(array), array.dtype.type(0), array - as_array(operation, "mean", mean))
         total = red.sum(square(absolute(away)), axis, keepdims=keepdims)
-        found = divide(total, where(count > ddof, count - ddof, np.nan))
-        return astype(found if operation == "nanvar" else found**0.5, target)
-    axes = find_axes(operation, axis, array.ndim)
-    grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
-    real = np.finfo(array.dtype).dtype
-    return astype(make(Reduce(operation, axes, bool(keepdims), ddof), (array,), grid, real), target)
+        found = divide(total, where(count > free, count - free, np.nan))
+        found = found if operation == "nanvar" else found**0.5
+    else:
+        grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
+        found = make(Reduce(operation, axes, bool(keepdims), free), (array,), grid, np.finfo(array.dtype).dtype)
+    return deliver(operation, astype(found, target), out)

@@ -12,9 +12,9 @@ from ..base import as_array, check_dtype, make
 from ..creation.filled import constant
 from ..ops import extremes
 from ..ops import reductions as red
-from ..ops.elementwise import astype, where
-from ..ops.outputs import deliver
-from ..ops.reduction_nodes import drop_empty_chunks, find_axes, native
+from ..ops.elementwise import astype, real, where
+from ..ops.outputs import deliver, deliver_reduced
+from ..ops.reduction_nodes import drop_empty_chunks, find_axes, native, warn_of_few
 from ..ops.ufuncs import add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply
 from ..values import assigned, hold
 
@@ -74,7 +74,7 @@ def nansum(
     AxisError
         The array has no such axis.
     ShapeError
-        `where` doesn't broadcast, an axis is named twice, or the result doesn't broadcast to `out`.
+        `where` doesn't broadcast, an axis is named twice, or `out` has another shape than the result.
     DTypeError
         `a` isn't numbers, `dtype` is no dtype, `where` isn't bool, or the result isn't cast to the dtype of `out`.
 
@@ -87,7 +87,7 @@ def nansum(
     found = red.sum(_fill("nansum", a, 0, where), axis, dtype, keepdims=keepdims)
     if initial is not None:
         found = add(found, hold("nansum", "initial", initial, found.dtype, assigned)[()])
-    return deliver("nansum", found, out)
+    return deliver_reduced("nansum", found, out)
 
 
 def nanprod(
@@ -130,7 +130,7 @@ def nanprod(
     AxisError
         The array has no such axis.
     ShapeError
-        `where` doesn't broadcast, an axis is named twice, or the result doesn't broadcast to `out`.
+        `where` doesn't broadcast, an axis is named twice, or `out` has another shape than the result.
     DTypeError
         `a` isn't numbers, `dtype` is no dtype, `where` isn't bool, or the result isn't cast to the dtype of `out`.
 
@@ -143,7 +143,7 @@ def nanprod(
     found = red.prod(_fill("nanprod", a, 1, where), axis, dtype, keepdims=keepdims)
     if initial is not None:
         found = multiply(found, hold("nanprod", "initial", initial, found.dtype, assigned)[()])
-    return deliver("nanprod", found, out)
+    return deliver_reduced("nanprod", found, out)
 
 
 def nanmin(
@@ -178,7 +178,7 @@ def nanmin(
     AxisError
         The array has no such axis.
     ShapeError
-        There are no elements, or `where` is given, without `initial`; or the result doesn't broadcast to `out`.
+        There are no elements, or `where` is given, without `initial`; or `out` has another shape than the result.
     DTypeError
         `a` isn't numbers, dates or times, `where` isn't bool, or the result isn't cast to the dtype of `out`.
 
@@ -192,7 +192,7 @@ def nanmin(
     >>> wr.nanmin(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(2.0)
     """
-    return deliver("nanmin", _extreme("nanmin", a, axis, keepdims, initial, where), out)
+    return deliver_reduced("nanmin", _extreme("nanmin", a, axis, keepdims, initial, where), out)
 
 
 def nanmax(
@@ -227,7 +227,7 @@ def nanmax(
     AxisError
         The array has no such axis.
     ShapeError
-        There are no elements, or `where` is given, without `initial`; or the result doesn't broadcast to `out`.
+        There are no elements, or `where` is given, without `initial`; or `out` has another shape than the result.
     DTypeError
         `a` isn't numbers, dates or times, `where` isn't bool, or the result isn't cast to the dtype of `out`.
 
@@ -241,7 +241,7 @@ def nanmax(
     >>> wr.nanmax(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(3.0)
     """
-    return deliver("nanmax", _extreme("nanmax", a, axis, keepdims, initial, where), out)
+    return deliver_reduced("nanmax", _extreme("nanmax", a, axis, keepdims, initial, where), out)
 
 
 def nanmean(
@@ -277,13 +277,13 @@ def nanmean(
     AxisError
         The array has no such axis.
     ShapeError
-        `where` doesn't broadcast, an axis is named twice, or the result doesn't broadcast to `out`.
+        `where` doesn't broadcast, an axis is named twice, or `out` has another shape than the result.
     DTypeError
         `a` isn't numbers or holds dates, `where` isn't bool, or the result isn't cast to the dtype of `out`.
 
     Notes
     -----
-    NumPy warns where all elements are NaN; here nothing does.
+    NumPy warns also where all elements are NaN; here nothing does.
 
     Examples
     --------
@@ -292,12 +292,12 @@ def nanmean(
     np.float64(2.5)
     """
     array = as_array("nanmean", "a", a)
-    if where is True and array.dtype.kind not in "fc":
-        return deliver("nanmean", red.mean(array, axis, dtype, keepdims=keepdims), out)
+    if array.dtype.kind not in "fc":
+        return red.mean(array, axis, dtype, out, keepdims, where=where)
     wanted = inexact_dtype("nanmean", array, dtype)
     wide = np.result_type(wanted, np.float32) if wanted == np.float16 else wanted
     if where is True:
-        return deliver("nanmean", _mean_of_some(astype(array, wide), axis, keepdims, wanted), out)
+        return deliver("nanmean", _mean_of_some(_as_real(array, wide), axis, keepdims, wanted), out)
     total = nansum(array, axis, wide, keepdims=keepdims, where=where)
     return deliver("nanmean", astype(divide(total, count_not_nan(array, axis, keepdims, where)), wanted), out)
 
@@ -305,12 +305,20 @@ def nanmean(
 def _mean_of_some(array: Array, axis: Axes, keepdims: bool, dtype: np.dtype[Any]) -> Array:
     """Divide the sum of what is not NaN by how many these are; both are found in one pass."""
     axes = find_axes("nanmean", axis, array.ndim)
+    warn_of_few("mean", count_reduced(array.expr.grid.shape, axes), 0)
     if not isinstance(keepdims, bool | np.bool):
         raise ArgumentError(bad("nanmean", "keepdims", keepdims, "True or False"))
     grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
     heads = {"sum_some": array.dtype, "count_some": np.dtype(np.int64)}
     total, count = (make(Reduce(head, axes, bool(keepdims)), (array,), grid, wide) for head, wide in heads.items())
     return astype(divide(total, count), dtype)
+
+
+def _as_real(array: Array, dtype: np.dtype[Any]) -> Array:
+    """Return elements in a dtype: what is not a number in either part stays so where the imaginary one is lost."""
+    if array.dtype.kind == "c" and dtype.kind == "f":
+        array = where(isnan(array), np.nan, real(array))
+    return astype(array, dtype)
 
 
 def has_nan(array: Array) -> bool:

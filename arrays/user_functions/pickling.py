@@ -66,10 +66,12 @@ def payload(
     Raises
     ------
     ArgumentError
-        When it is no function, or can't be pickled; or `memory` is no number.
+        When it is no function, or can't be pickled; or `memory` is no number above 0.
     """
-    if memory is not None and not (isinstance(memory, int | float | np.number) and 0 <= memory < np.inf):
-        raise ArgumentError(bad(operation, "memory", memory, "how many times its blocks' bytes the function takes"))
+    number = isinstance(memory, int | float | np.integer | np.floating) and not isinstance(memory, bool)
+    if memory is not None and not (number and 0 < memory < np.inf):
+        how = "a number above 0: how many times its blocks' bytes the function takes"
+        raise ArgumentError(bad(operation, "memory", memory, how))
     if not callable(function):
         raise ArgumentError(bad(operation, "func", function, "a function"))
     shown = name or ("" if _is_own(function) else name_of(function))

@@ -259,16 +259,16 @@ def test_it_grows_with_chunks_and_not_with_the_array():
 def test_what_a_function_takes_is_for_its_user_to_say():
     x = wr.ones((400, 1000), chunks=(100, 1000))
     block = 100 * 1000 * 8
-    unknown, little, much = (wr.map_blocks(np.array, x, dtype=float, memory=m).explain() for m in (None, 0, 20))
-    assert unknown.peak_stage.work_bytes - little.peak_stage.work_bytes == 3 * 2 * block
-    assert much.peak_stage.work_bytes - little.peak_stage.work_bytes == 20 * 2 * block
+    unknown, little, much = (wr.map_blocks(np.array, x, dtype=float, memory=m).explain() for m in (None, 1, 20))
+    assert unknown.peak_stage.work_bytes - little.peak_stage.work_bytes == (3 - 1) * 2 * block
+    assert much.peak_stage.work_bytes - little.peak_stage.work_bytes == (20 - 1) * 2 * block
     for made in (
         wr.map_overlap(np.array, x, depth=1, dtype=float, memory=50),
         wr.blockwise(np.array, "ij", x, "ij", dtype=float, memory=50),
         wr.apply_gufunc(np.array, "(i)->(i)", x, output_dtypes=float, memory=50),
     ):
         assert made.explain().peak_stage.work_bytes > 50 * 2 * block
-    for wrong in (-1, "2 GiB", float("inf")):
+    for wrong in (-1, 0, True, 1j, "2 GiB", float("inf"), float("nan")):
         with pytest.raises(wr.ArgumentError, match="map_blocks: argument 'memory' is"):
             wr.map_blocks(np.array, x, memory=wrong)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,36 @@ def test_store(chunks):
     later.compute()
     np.testing.assert_array_equal(both[0], DATA)
     np.testing.assert_allclose(both[1], DATA.sum(0))
+
+
+class Slow(Counting):
+    """An array into which the first writes take long."""
+
+    def __setitem__(self, key, value):
+        time.sleep(0.03 if value.flat[0] == 1 else 0)
+        super().__setitem__(key, value)
+
+
+@pytest.mark.parametrize("by", ["object", "views", "zarr"])
+def test_the_last_of_several_sources_of_one_target_stays(by, tmp_path):
+    first, last = wr.ones(40, chunks=5), wr.full(40, 2.0, chunks=5)
+    if by == "object":
+        target = Slow((40,))
+        wr.store([first, last], [target, target])
+        assert set(target.values) == {2}
+        target = Slow((60,))
+        wr.store([first, last], [target, target], regions=[(slice(20, 60),), (slice(0, 40),)])
+        assert target.values.tolist() == [2] * 40 + [1] * 20
+    elif by == "views":
+        array = np.zeros(60)
+        for _ in range(20):
+            wr.store([wr.map_blocks(np.sort, first), last], [array[20:], array[:40]])
+            assert array.tolist() == [2] * 40 + [1] * 20
+    else:
+        zarr = pytest.importorskip("zarr")
+        kept = zarr.create_array(tmp_path / "x.zarr", shape=(40,), chunks=(10,), dtype="f8")
+        wr.store([first, last], [kept, zarr.open_array(tmp_path / "x.zarr", mode="r+")])
+        assert set(kept[:]) == {2}
 
 
 def test_one_array_and_a_list_of_its_region():

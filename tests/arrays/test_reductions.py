@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -100,7 +102,8 @@ def test_extremes_of_no_elements_are_refused_at_the_call(name):
 
 
 def test_mean_of_no_elements_is_nan():
-    assert np.isnan(wr.zeros(0).mean().compute())
+    with pytest.warns(RuntimeWarning, match="Mean of empty slice"):
+        assert np.isnan(wr.zeros(0).mean().compute())
 
 
 def test_dtype_and_ddof():
@@ -284,3 +287,168 @@ def test_unravel_index_beside_a_last_axis_of_one():
     found = wr.compute(*wr.unravel_index(wr.from_array(numbers, chunks=numbers.shape), (4, 5)))
     for one, wanted in zip(found, divmod(numbers, 5), strict=True):
         np.testing.assert_array_equal(one, wanted)
+
+
+WITH_DTYPE = [
+    *("sum", "prod", "mean", "var", "std", "nansum", "nanprod", "nanmean", "nanvar", "nanstd"),
+    *("cumsum", "cumprod", "nancumsum", "nancumprod", "cumulative_sum", "cumulative_prod"),
+]
+NUMBERS = np.array([[1.6, 2.7, -3.4, 0.3], [5.5, -6.6, 2.2, 1.9], [7.5, 1.2, 2.8, -0.5]])
+
+
+def outcome(act):
+    """Return what a call gives, or the built-in classes of its error."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return np.asarray(act())
+        except Exception as error:
+            return {kind for kind in type(error).__mro__ if kind.__module__ == "builtins"} - {Exception}
+
+
+def same(found, expected, rtol):
+    """Assert that both are the same numbers, of the same dtype and shape, or errors of the same class."""
+    if isinstance(expected, set):
+        assert isinstance(found, set)
+        assert {TypeError, ValueError} & expected <= found
+        return
+    assert not isinstance(found, set), found
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    exact = expected.dtype.kind not in "fc"
+    np.testing.assert_allclose(found, expected, rtol=0 if exact else rtol, atol=0 if exact else rtol)
+
+
+@pytest.mark.parametrize("source", ["?", "i1", "u1", "i8", "f2", "f4", "f8", "c8", "c16", "m8[s]"])
+@pytest.mark.parametrize("name", WITH_DTYPE)
+def test_elements_are_cast_to_the_dtype_that_is_asked_for_first(name, source):
+    data = (np.abs(NUMBERS) if source == "u1" else NUMBERS + (1j * NUMBERS[::-1] if source[0] == "c" else 0)).astype(
+        "i8" if source == "m8[s]" else source
+    )
+    data = data.astype(source)
+    for dtype in (None, "?", "i1", "u1", "i8", "f2", "f4", "f8", "c16", "M8[s]"):
+        keywords = {} if dtype is None else {"dtype": dtype}
+        expected = outcome(lambda: getattr(np, name)(data, axis=0, **keywords))  # noqa: B023
+        small = {each[1:] for each in (source, dtype or "f8") if each in ("f2", "f4", "c8")}
+        for chunks in (-1, 2):
+            x = wr.from_array(data, chunks=chunks)
+            if source == "m8[s]" and name.startswith(("nanc", "cum")):
+                continue  # NumPy's cast there is its own
+            same(
+                outcome(lambda: getattr(wr, name)(x, axis=0, **keywords).compute()),  # noqa: B023
+                expected,
+                0.03 if "2" in small else 1e-4 if small else 1e-12,
+            )
+
+
+@pytest.mark.parametrize("chunks", [-1, 2])
+def test_elements_without_a_fraction_are_added_up(chunks):
+    data = np.array([0.6, 1.7, 2.6, 3.5] * 10, "f2")
+    x = wr.from_array(data, chunks=chunks)
+    assert x.sum(dtype="i8").compute() == data.sum(dtype="i8") == 60
+    assert x.mean(dtype="i8").compute() == data.mean(dtype="i8")
+    assert x.sum(dtype="f8").compute() == data.sum(dtype="f8")
+    assert wr.sum(x, dtype="i8", where=x > 1).compute() == np.sum(data, dtype="i8", where=data > 1)
+
+
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
+def test_degrees_of_freedom(name):
+    data = np.array([[1.0, 2.0, 4.0], [1.0, 5.0, 4.0]])
+    for source, chunks, ddof in product(("f4", "i8", "c16"), (-1, 1), (0, 1.5, np.int64(5))):
+        x = wr.from_array(data.astype(source), chunks=chunks)
+        for axis in (None, 0, ()):
+            for keyword in ("ddof", "correction"):
+                known = outcome(lambda: getattr(np, name)(data.astype(source), axis, **{keyword: ddof}))  # noqa: B023
+                made = outcome(lambda: getattr(wr, name)(x, axis, **{keyword: ddof}).compute())  # noqa: B023
+                same(made, known, 1e-5)
+        for both in ({"ddof": 1, "correction": 0}, {"ddof": 1, "correction": 1}):
+            with pytest.raises(wr.ArgumentError, match="correction"):
+                getattr(wr, name)(x, **both)
+            with pytest.raises(wr.ArgumentError, match="correction"):
+                getattr(wr, name)(x[x + 0 != 2], **both)
+
+
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd", "mean", "sum"])
+def test_no_axis_and_chunks_of_several_elements(name):
+    for shape, chunks in (((9,), 4), ((9,), -1), ((3, 5), 2)):
+        data = np.arange(np.prod(shape), dtype=float).reshape(shape)
+        x = wr.from_array(data, chunks=chunks)
+        for keepdims in (False, True):
+            wr.testing.assert_equal(
+                getattr(wr, name)(x, axis=(), keepdims=keepdims), getattr(np, name)(data, axis=(), keepdims=keepdims)
+            )
+
+
+REDUCED = [
+    *("sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "argmin", "ptp", "median"),
+    *("nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmin", "nanmax", "nanargmax", "nanmedian"),
+]
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_out_has_the_results_very_shape(name):
+    data = np.arange(6.0).reshape(2, 3)
+    x = wr.from_array(data, chunks=2)
+    for out in (np.empty(3), np.empty((1, 1)), np.empty((2, 3))):
+        kind = out.astype("i8") if "arg" in name else out
+        with pytest.raises(wr.ShapeError, match=f"{name}.*'out'"):
+            getattr(wr, name)(x, out=kind)
+        with pytest.raises(wr.ShapeError, match=f"{name}.*'out'"):
+            getattr(wr, name)(x, out=wr.from_array(kind))
+    with pytest.raises(wr.ShapeError, match=r"cumsum.*'out'"):
+        wr.cumsum(x, 0, out=np.empty((4, 2, 3)))
+    assert np.add(x, 1, out=np.empty((4, 2, 3))).shape == (4, 2, 3)  # a function of each element is broadcast
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "median", "nansum"])
+def test_out_takes_what_numpys_does(name):
+    for source, dtype in product(("f8", "i8", "c16", "?"), ("i8", "i4", "u1", "f4", "f8", "c16", "?")):
+        if (name, source) == ("median", "c16"):
+            continue
+        data = (NUMBERS[0] + 2).astype(source)
+        outs = [np.zeros((), dtype) for _ in range(4)]
+        known = outcome(lambda: getattr(np, name)(data, out=outs[0]))  # noqa: B023
+        x = wr.from_array(data, chunks=3)
+        same(outcome(lambda: getattr(wr, name)(x, out=outs[1])), known, 1e-6)  # noqa: B023
+        lazy = wr.from_array(outs[2])
+        same(outcome(lambda: getattr(wr, name)(x, out=lazy).compute()), known, 1e-6)  # noqa: B023
+        if name not in ("median", "nansum"):
+            same(outcome(lambda: getattr(wr, name)(x[abs(x) >= 0], out=outs[3])), known, 1e-6)  # noqa: B023
+
+
+def test_warnings_are_numpys():
+    x, none = wr.from_array(np.arange(4.0), chunks=2), wr.zeros((0, 3))
+    never = x + 0 > 100
+    unfree = "Degrees of freedom <= 0"
+    for act, text in (
+        (lambda: none.mean(0), "Mean of empty slice"),
+        (lambda: none.astype("i8").mean(0), "Mean of empty slice"),
+        (lambda: wr.nanmean(none, axis=0), "Mean of empty slice"),
+        (lambda: wr.mean(x, where=never).compute(), "Mean of empty slice"),
+        (lambda: x[never].mean().compute(), "Mean of empty slice"),
+        (lambda: none.var(0), unfree),
+        (lambda: x.std(ddof=4), unfree),
+        (lambda: wr.nanvar(x, ddof=4), unfree),
+        (lambda: wr.var(x, mean=x.mean(keepdims=True), ddof=9), unfree),
+        (lambda: wr.std(x, where=x + 0 > 2, ddof=1).compute(), unfree),
+        (lambda: x[x + 0 > 2].var(ddof=1).compute(), unfree),
+    ):
+        with pytest.warns(RuntimeWarning, match=text):
+            act()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (x.std(ddof=3).compute(), x[x + 0 > 1].mean().compute()) == (np.std(np.arange(4.0), ddof=3), 2.5)
+        assert wr.mean(x, where=x + 0 > 1).compute() == 2.5
+
+
+def test_complex_numbers_about_a_real_mean():
+    data = NUMBERS + 1j * NUMBERS[::-1]
+    data[1, 1] = complex(1, np.nan)
+    x = wr.from_array(data, chunks=2)
+    for name in ("nanmean", "nanvar", "nanstd"):
+        known = outcome(lambda: getattr(np, name)(data, axis=0, dtype="f8"))  # noqa: B023
+        same(outcome(lambda: getattr(wr, name)(x, axis=0, dtype="f8").compute()), known, 1e-12)  # noqa: B023
+    some = x[abs(x) < 6]
+    plain = data[abs(data) < 6]
+    for name, dtype in product(("var", "std", "mean"), ("c16", "f8")):
+        known = outcome(lambda: getattr(np, name)(plain, dtype=dtype))  # noqa: B023
+        same(outcome(lambda: getattr(wr, name)(some, dtype=dtype).compute()), known, 1e-12)  # noqa: B023

@@ -109,7 +109,8 @@ def test_where_initial_and_known_means():
 def test_nan_of_empty_arrays():
     empty = wr.zeros((0, 3))
     same(wr.nansum(empty, axis=0), np.zeros(3))
-    same(wr.nanmean(empty, axis=0), np.full(3, np.nan))
+    with pytest.warns(RuntimeWarning, match="Mean of empty slice"):
+        same(wr.nanmean(empty, axis=0), np.full(3, np.nan))
     same(wr.nanvar(empty, axis=1), np.zeros(0))
     same(wr.nanmax(empty, axis=0, initial=2), np.full(3, 2.0))
     with pytest.raises(ValueError, match="nanmax"):

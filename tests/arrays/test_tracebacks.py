@@ -99,6 +99,35 @@ def test_one_frame_of_ours(case):
     assert "direct cause" not in text
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: wr.sum(),
+        lambda: X.std(1, 2, 3, 4, 5, 6, 7, 8, 9),
+        lambda: wr.round(),
+        lambda: wr.flip(X, 0, 1),
+        lambda: wr.map_blocks(),
+        lambda: wr.round(X, unknown=1),
+        lambda: wr.flip(X, unknown=1),
+        lambda: X.reshape(24, unknown=1),
+        lambda: X.transpose(unknown=1),
+    ],
+)
+def test_a_call_that_does_not_fit_ends_at_the_users_line(call):
+    error = raised(call)
+    assert isinstance(error, TypeError)
+    assert frames(error) == ["raised", "<lambda>"]
+    if "unknown" in str(error):
+        assert isinstance(error, wr.ArgumentError)
+        assert "expected no such keyword" in str(error)
+
+
+def test_the_frame_of_ours_is_that_of_the_function_which_is_called():
+    for call in (lambda: wr.mean(X, axis=7), lambda: wr.round(X, "one"), lambda: wr.flip(X, 7)):
+        (frame,) = [frame for frame, _ in traceback.walk_tb(raised(call).__traceback__) if boundary.ours(frame)]
+        assert frame.f_code.co_name in ("mean", "round", "flip")
+
+
 @pytest.mark.parametrize("case", ["function", "operator", "block", "setting"])
 def test_all_frames_where_they_are_asked_for(case):
     with wr.config.set(full_traceback=True):

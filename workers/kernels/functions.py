@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,22 @@ def _pair(x: Any, counts: Any, *, out: Array) -> None:
     out["counts"] = counts
 
 
+EMPTY, UNFREE = "Mean of empty slice", "Degrees of freedom <= 0 for slice"
+"""What NumPy warns of, word for word: by these filters know it."""
+
+
+def _divide_by_count(total: Any, count: Any, *, out: Array) -> None:
+    if not np.all(count):
+        warnings.warn(EMPTY, RuntimeWarning, stacklevel=2)
+    np.true_divide(total, count, out=out)
+
+
+def _divide_by_freedom(total: Any, freedom: Any, *, out: Array) -> None:
+    if not np.all(np.greater(freedom, 0)):
+        warnings.warn(UNFREE, RuntimeWarning, stacklevel=2)
+    np.true_divide(total, np.maximum(freedom, 0), out=out)
+
+
 def _same_records(x: Any, y: Any, *, out: Array) -> None:
     np.copyto(out, x == y)
 
@@ -86,6 +103,8 @@ _NAMED: dict[str, Callable[..., Any]] = {
     "view": _view,
     "choose": _choose,
     "pair": _pair,
+    "divide_by_count": _divide_by_count,
+    "divide_by_freedom": _divide_by_freedom,
     "round": _round,
     "equal_records": _same_records,
     "not_equal_records": _other_records,

@@ -5,6 +5,7 @@ A partial result has their number besides; where it is zero its value stands for
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,6 +14,7 @@ import numpy as np
 
 from ...graph.errors import ShapeError
 from ...graph.kinds.reduction import SELECTED, partial_dtype
+from .functions import EMPTY, UNFREE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,6 +67,8 @@ def selected_merge(merge: Merge) -> Merge:
 
 def mean_of_selected(partial: Array, level: Level) -> Array:
     """Divide sums by the numbers of elements: NaN where there are none."""
+    if not partial["n"].all():
+        warnings.warn(EMPTY, RuntimeWarning, stacklevel=2)
     with np.errstate(all="ignore"):
         return np.asarray(np.true_divide(partial["value"], partial["n"])).astype(level.target, copy=False)
 
@@ -79,6 +83,9 @@ def extreme_of_selected(partial: Array, level: Level) -> Array:
 
 def spread_of_selected(partial: Array, level: Level) -> Array:
     """Divide sums of squares by the numbers of elements, less ddof."""
+    freedom = partial["n"] - level.reduce.ddof
+    if not (freedom > 0).all():
+        warnings.warn(UNFREE, RuntimeWarning, stacklevel=2)
     with np.errstate(all="ignore"):
-        variance = np.true_divide(partial["value"]["m2"], np.maximum(partial["n"] - level.reduce.ddof, 0))
+        variance = np.true_divide(partial["value"]["m2"], np.maximum(freedom, 0))
         return np.asarray(np.sqrt(variance) if level.reduce.head.endswith("std") else variance).astype(level.target)

@@ -36,7 +36,7 @@ class Squares(Terms):
 
     def of(self, x: Array) -> Array:
         """See `Terms`."""
-        return _square(x, self.mean.reshape(len(x), 1) if x.ndim == 2 else self.mean)
+        return _square(x, _beside(x, self.mean))
 
     def add_rows(self, x: Array) -> Array:
         """See `Terms`."""
@@ -54,7 +54,7 @@ class Distances(Terms):
 
     def of(self, x: Array) -> Array:
         """See `Terms`."""
-        return _distances(x, self.mean.reshape(len(x), 1) if x.ndim == 2 else self.mean)
+        return _distances(x, _beside(x, self.mean))
 
     def add_rows(self, x: Array) -> Array:
         """See `Terms`."""
@@ -63,6 +63,11 @@ class Distances(Terms):
 
 
 PLAIN = Terms()
+
+
+def _beside(x: Array, mean: Array) -> Array:
+    """Return means in a shape that broadcasts: there is one for each element, or each line, or each block on lanes."""
+    return mean.reshape(len(x), 1) if x.ndim == 2 and mean.size == len(x) else mean
 
 
 def _distances(x: Array, mean: Array) -> Array:
