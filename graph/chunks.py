@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import is_integer
 from .errors import ChunksError
 from .grid import Axis, Grid, check_sizes
 
@@ -25,17 +26,17 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "K": 2**10, "
 
 
 def parse_bytes(text: str | float) -> int:
-    """Return a number of bytes: an integer, or text such as "64 MiB" or "1.5GB".
+    """Return a number of bytes: an integer, a float that is one (2e9), or text such as "64 MiB" or "1.5GB".
 
     Raises
     ------
     ValueError
         When the text is no positive number with a unit of bytes.
     """
-    if isinstance(text, bool):
-        raise ValueError(f"{text!r} is no number of bytes")
-    if isinstance(text, int | float):
+    if is_integer(text) or (isinstance(text, float) and text.is_integer()):
         value, unit = float(text), ""
+    elif not isinstance(text, str):
+        raise ValueError(f"{text!r} is no whole number of bytes")
     else:
         found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)\s*", text)
         if not found or found[2].upper() not in _UNITS:
@@ -94,7 +95,7 @@ def normalize(
         fixed = math.prod(a.largest for a in axes if a is not None)
         for i, step in zip(auto, auto_steps([shape[i] for i in auto], fixed, dtype, limit), strict=True):
             line = LINE // max(1, dtype.itemsize) if math.prod(shape[i + 1 :]) == 1 else 1
-            axes[i] = Axis.regular(shape[i], even_step(shape[i], step, max(1, line)))
+            axes[i] = Axis.regular(shape[i], even_step(shape[i], step, max(1, line))).freed()
     return Grid([a for a in axes if a is not None])
 
 

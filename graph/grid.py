@@ -30,13 +30,15 @@ TINY = 1 << 16
 class Axis:
     """One axis of a chunk grid: `count` chunks that cover `length` elements."""
 
-    __slots__ = ("_bounds", "_chosen", "count", "length", "step")
+    __slots__ = ("_bounds", "_chosen", "count", "is_free", "length", "step")
 
     def __init__(self, length: int, step: int, bounds: Index | None = None) -> None:
         self.length = length
         self.step = step
         self._bounds = bounds
         self._chosen: int | None = None
+        self.is_free = False
+        """Whether nobody gave its chunks: "auto" did, or an operation that made it whole or cut it; see `freed`."""
         self.count = len(bounds) - 1 if bounds is not None else max(1, -(-length // step))
 
     @classmethod
@@ -119,6 +121,14 @@ class Axis:
             return self._chosen
         return self.largest if self.count > 1 else 0
 
+    def freed(self, free: bool = True) -> Axis:
+        """Return this axis with a mark that other chunks may be chosen in place of its own; it is equal to this one."""
+        if free == self.is_free:
+            return self
+        found = Axis(self.length, self.step, self._bounds)
+        found._chosen, found.is_free = self._chosen, free
+        return found
+
     def cut(self, pieces: int) -> Axis:
         """Return this axis with each chunk cut into so many, as even as may be."""
         if pieces == 1:
@@ -133,7 +143,7 @@ class Axis:
     def with_chosen(self, size: int) -> Axis:
         """Return this axis, and the size of what was chosen in what it is joined from."""
         found = Axis(self.length, self.step, self._bounds)
-        found._chosen = size
+        found._chosen, found.is_free = size, self.is_free
         return found
 
     @property

@@ -29,17 +29,17 @@ _forms: dict[tuple[object, ...], tuple[str, Op, Grid]] = {}
 
 
 @lru_cache(MOST)
-def _first(grid: Grid) -> Grid:
+def _first(grid: Grid, free: tuple[bool, ...]) -> Grid:
     return grid
 
 
 def same_grid(grid: Grid) -> Grid:
-    """Return the first grid that was equal to this one, if it says nothing more than its chunks."""
+    """Return the first grid that was equal to this one, in marks too, if it remembers nothing of joins."""
     if "recurring" in grid.__dict__:
         return grid
     if grid.nblocks > BLOCKS or any(axis.is_marked for axis in grid.axes):
         return grid
-    found = _first(grid)
+    found = _first(grid, tuple([axis.is_free for axis in grid.axes]))
     found.__dict__["recurring"] = True
     return found
 

@@ -19,7 +19,7 @@ from ..workers.shared_objects import count_bytes as count_objects
 from .cli.launch import check_launch, end_ranks, start_ranks
 from .engine import Engine
 from .html import cluster_html
-from .resources import check_memory, check_spill_folder, read_memory, spread_over_cores, usable_cores
+from .resources import check_memory, check_spill_folder, read_memory, read_ranks, usable_cores
 from .session import Session
 
 if TYPE_CHECKING:
@@ -85,12 +85,8 @@ class Cluster:
         share = 1
         if threads is not None:
             check_integer("Cluster", "threads", threads, 1)
-        if isinstance(ranks, str):
-            if ranks != "auto":
-                raise ArgumentError(bad("Cluster", "ranks", ranks, "a positive integer or 'auto'"))
-            ranks, share = spread_over_cores()
-        elif ranks is not None:
-            check_integer("Cluster", "ranks", ranks, 1)
+        if ranks is not None:
+            ranks, share = read_ranks("Cluster", ranks)
         if transport not in (None, "auto", "map", "get", "service"):
             raise ArgumentError(bad("Cluster", "transport", transport, "'auto', 'map', 'get' or 'service'"))
         arena = read_memory("Cluster", memory, ranks or 1)

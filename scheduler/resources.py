@@ -7,6 +7,7 @@ import math
 import os
 from typing import TYPE_CHECKING
 
+from ..graph.arguments import check_integer
 from ..graph.chunks import parse_bytes
 from ..graph.errors import ArgumentError, OutOfMemory, bad
 from ..workers.config import ConfigError, config
@@ -43,6 +44,34 @@ def spread_over_cores() -> tuple[int, int]:
     cores = usable_cores()
     ranks = max(1, min(-(-cores // CORES_OF_A_RANK), usable_memory() // LEAST_MEMORY_OF_A_RANK))
     return ranks, -(-cores // ranks)
+
+
+def read_ranks(operation: str, ranks: int | str) -> tuple[int, int]:
+    """Return how many ranks are asked for, and how many threads each has, where "auto" says so; else 1.
+
+    Raises
+    ------
+    ArgumentError
+        It is neither a positive integer nor "auto".
+    """
+    if isinstance(ranks, str) and ranks == "auto":
+        return spread_over_cores()
+    return check_integer(operation, "ranks", ranks, 1, expected="a positive integer or 'auto'"), 1
+
+
+def read_bytes(operation: str, argument: str, value: int | str) -> int:
+    """Return a number of bytes: an integer, or text with a unit.
+
+    Raises
+    ------
+    ArgumentError
+        It is none.
+    """
+    try:
+        return parse_bytes(value)
+    except (ValueError, TypeError) as error:
+        how = "a whole number of bytes, or text with a unit, such as '2 GiB'"
+        raise ArgumentError(bad(operation, argument, value, how)) from error
 
 
 def usable_memory() -> int:
@@ -87,10 +116,7 @@ def read_memory(operation: str, memory: int | str | None, ranks_on_node: int) ->
     memory = memory if memory is not None else config.memory
     if memory is None:
         return arena_bytes(ranks_on_node)
-    try:
-        found = parse_bytes(memory)
-    except (ValueError, TypeError) as error:
-        raise ArgumentError(bad(operation, "memory", memory, "bytes, such as '2 GiB'")) from error
+    found = read_bytes(operation, "memory", memory)
     if found < LEAST_MEMORY:
         raise ArgumentError(bad(operation, "memory", memory, f"at least {LEAST_MEMORY >> 10} KiB"))
     room = address_room()

@@ -33,13 +33,13 @@ def whole_grid(grid: Grid, axes: Collection[int]) -> Grid:
     lines = math.prod(grid.axes[a].length for a in axes)
     rest = [i for i in range(grid.ndim) if i not in axes]
     over = lines * math.prod(grid.axes[i].largest for i in rest) / room
-    found = [Axis.whole(a.length) if i in axes else a for i, a in enumerate(grid.axes)]
+    found = [Axis.whole(a.length).freed(a.is_free) if i in axes else a for i, a in enumerate(grid.axes)]
     for i in rest:
         if over <= 1:
             break
         largest = grid.axes[i].largest
         pieces = min(math.ceil(over), largest)
-        found[i] = cut(grid.axes[i], -(-largest // pieces))
+        found[i] = cut(grid.axes[i], -(-largest // pieces)).freed(grid.axes[i].is_free)
         over /= largest / max(1, found[i].largest)
     return Grid(found)
 
@@ -81,5 +81,5 @@ def merge_small_chunks(x: ArrayBase, axis: int = 0) -> Array:
     grid = x.expr.grid
     line = math.prod(a.largest for i, a in enumerate(grid.axes) if i != axis) * x.dtype.itemsize
     axes = list(grid.axes)
-    axes[axis] = merge_axis(axes[axis], line)
+    axes[axis] = merge_axis(axes[axis], line).freed(axes[axis].is_free)
     return regrid(x, Grid(axes))

@@ -93,7 +93,7 @@ def grid_over(operation: str, chunks: Any, shape: Sequence[int], dtype: DType, s
     steps = auto_steps([-(-shape[i] // n) for i, n in zip(auto, sizes, strict=True)], fixed, dtype, limit)
     axes = list(grid.axes)
     for i, n, step in zip(auto, sizes, steps, strict=True):
-        axes[i] = Axis.regular(shape[i], n * step)
+        axes[i] = Axis.regular(shape[i], n * step).freed()
     found = Grid(axes)
     check_grid(operation, found)
     return found

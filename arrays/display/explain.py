@@ -7,8 +7,6 @@ from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from ...graph.errors import OutOfMemory
 from ...graph.expr import walk
 from ...scheduler.bound import Room, find_bound
@@ -325,7 +323,7 @@ def _find_refusal(stages: list[Stage], plans: list[Expr], arenas: list[int]) -> 
 def _describe_crowding(stage: Stage, arenas: list[int]) -> str:
     """Say where what a stage makes has no room; what a lone rank hands to the user lies in no arena."""
     where = f" at {stage.origin.rpartition('/')[2]}" if stage.origin else ""
-    slab, held = int(stage.slab_bytes(np.arange(stage.ntasks)).max(initial=0)), stage.grid.size * stage.dtype.itemsize
+    slab, held = int(stage.all_slab_bytes.max(initial=0)), stage.grid.size * stage.dtype.itemsize
     if slab > min(arenas):
         return (
             f"{stage.name}{where}: a block takes {size_text(slab)}, and a rank's arena has {size_text(min(arenas))}: "

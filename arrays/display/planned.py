@@ -124,7 +124,8 @@ def _bytes_of_operands(stage: Stage, value: Product) -> Iterable[tuple[int, int,
         strict=True,
     ):
         if isinstance(operand, int):
-            yield operand, int(grid.block_sizes(rows.items).sum()) * value.dtype.itemsize, True
+            often = np.bincount(rows.items, minlength=grid.nblocks)
+            yield operand, int(often @ grid.block_sizes(np.arange(grid.nblocks))) * value.dtype.itemsize, True
     for fused in value.fused:
         yield from count_bytes_read(stage.fused(fused))
 

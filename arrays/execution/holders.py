@@ -49,7 +49,11 @@ def held_arrays(operation: str, values: Sequence[Any]) -> list[Array]:
         raise ArgumentError(bad(operation, "arrays", tuple(values), "at least one array"))
     arrays: list[Any] = []
     for value in as_lists(values):
-        held = collect_held(value)
+        try:
+            held = collect_held(value)
+        except RecursionError:
+            how = "arrays in containers that neither hold themselves nor lie hundreds deep in each other"
+            raise ArgumentError(bad(operation, "arrays", f"a {type(value).__name__}", how)) from None
         if not held:
             raise ArgumentError(bad(operation, "arrays", value, "Windrow arrays, or what holds some"))
         arrays += held

@@ -159,6 +159,18 @@ def check(x, arena):
     return plan
 
 
+@pytest.mark.parametrize(
+    "make", [lambda x: x.cumsum(axis=0), lambda x: wr.fft.fft(x, axis=0).real, lambda x: wr.sort(x, axis=1)]
+)
+def test_what_is_planned_for_little_memory_takes_no_more(make, arena):
+    make(wr.random.default_rng(3).random((40, 40))).max().compute()
+    x = make(wr.random.default_rng(3).random((3000, 3000))).max()
+    with pytest.raises(wr.OutOfMemory):
+        wr.plan(x, memory="4 MiB")
+    plan = check(wr.plan(x, memory="96 MiB"), arena)
+    assert plan.peak_bytes <= 96 << 20 < x.explain().peak_bytes
+
+
 STEPS = {
     "function": lambda x: wr.sqrt(x * x + 1),
     "transposed": lambda x: x + x.T,

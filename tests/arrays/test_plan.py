@@ -11,6 +11,14 @@ from windrow.graph.grid import Axis, Grid
 
 A = np.random.default_rng(0).random((12, 15))
 B = np.random.default_rng(1).random((12, 15)).astype("f4")
+
+
+def write(x, y):
+    x[3:9, ::2] = 7
+    x[:, 4] = y[:, 2]
+    return x
+
+
 PROGRAMS = {
     "elementwise": lambda np, a, b: np.where(a > 0.5, a, b) * 2 + np.sin(b),
     "broadcast": lambda np, a, b: a - b[0] + b[:, :1],
@@ -34,6 +42,22 @@ PROGRAMS = {
     "deviations": lambda np, a, b: ((a - a.mean(axis=0)) / a.std(axis=0)) @ b.T,
     "diff": lambda np, a, b: np.diff(a, axis=1)[:, :-1] + b[:, :-2],
     "zeros": lambda np, a, b: np.zeros((12, 15)) + a + np.ones(15),
+    "scans": lambda np, a, b: np.cumsum(a, axis=1) + np.cumprod(b + 1, axis=0),
+    "scans of functions": lambda np, a, b: np.cumsum(np.sqrt(a), axis=0)[1:] - np.cumsum(a * b, axis=0)[:-1],
+    "sorts of functions": lambda np, a, b: np.sort(a + b, axis=0) + np.argsort(a * 2, axis=1),
+    "quantiles": lambda np, a, b: np.quantile(a - b, [0.2, 0.5], axis=1)[1] + np.median(b, axis=1),
+    "gradient": lambda np, a, b: np.gradient(a, axis=0) + np.gradient(b, axis=1),
+    "interp": lambda np, a, b: np.interp(a, np.arange(3) / 2, np.arange(3) ** 2) + np.polyval([1, 2, 3], b),
+    "searched": lambda np, a, b: np.searchsorted(np.arange(9) / 9, a) + b,
+    "written": lambda np, a, b: write(a * 1, b),
+    "repeated": lambda np, a, b: np.repeat(a, 2, axis=0)[::2] + np.tile(b, (2, 1))[3:15],
+    "transforms": lambda np, a, b: abs(np.fft.fft2(a)) + np.fft.ifft(b * 1j, axis=1).imag,
+    "einsum": lambda np, a, b: np.einsum("ij,ik->kj", a, b) + np.einsum("ij,ij->j", a, b),
+    "thin products": lambda np, a, b: a.T[:, :2] @ b[:2] + a.T.sum(axis=1) @ np.ones((15, 15)),
+    "factors": lambda np, a, b: abs(np.linalg.qr(a.T)[1]) + (b @ b.T).sum(),
+    "histogram": lambda np, a, b: np.histogram(a, 5, range=(0, 1))[0] + b.max(),
+    "reshapes": lambda np, a, b: (a.reshape(6, 2, 15) + b.reshape(6, 2, 15)).sum(axis=1).reshape(15, 6).T,
+    "covariance": lambda np, a, b: np.cov(a) + np.corrcoef(b),
 }
 
 
@@ -51,9 +75,10 @@ GRIDS = [(5, 4), (12, 2), (1, 15), (7, 15)]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_fitted_expressions_have_the_same_values(name):
+@pytest.mark.parametrize("chunks", [(4, 6), (12, 5), "auto"])
+def test_fitted_expressions_have_the_same_values(name, chunks):
     program = PROGRAMS[name]
-    x, y = wr.from_array(Stored(A), chunks=(4, 6)), wr.from_array(Stored(B), chunks=(4, 6))
+    x, y = wr.from_array(Stored(A), chunks=chunks), wr.from_array(Stored(B), chunks=chunks)
     lazy = program(wr, x, y)
     expected = program(np, A, B)
     for steps in GRIDS:
@@ -80,8 +105,8 @@ def test_functions_of_lines_follow_sources_whose_lines_are_whole():
     (followed,) = fit([lazy.expr], {x.expr.token: whole})
     assert followed.grid.chunks() == ((7,), (5, 5, 5))
     assert len(list(walk([followed]))) == 2
-    (kept,) = fit([lazy.expr], {x.expr.token: cut})
-    assert kept.grid == lazy.expr.grid
+    (made_whole,) = fit([lazy.expr], {x.expr.token: cut})
+    assert made_whole.grid.chunks() == ((7,), (5, 5, 5))
 
 
 def test_rechunk_and_what_is_persisted_stay():
@@ -136,9 +161,95 @@ def test_memory_bounds_what_tasks_take():
     np.testing.assert_allclose(tight.compute(), loose.compute())
 
 
+MIB = 1 << 20
+FITTING = {
+    "cumsum": lambda x: x.cumsum(axis=0),
+    "cumsum of rows": lambda x: x.cumsum(axis=1),
+    "fft": lambda x: abs(wr.fft.fft(x, axis=0)),
+    "fft of rows": lambda x: abs(wr.fft.fft(x, axis=1)),
+    "sort": lambda x: wr.sort(x, axis=0),
+    "argsort": lambda x: wr.argsort(x, axis=0),
+    "median": lambda x: wr.median(x, axis=0),
+    "median of rows": lambda x: wr.median(x, axis=1),
+    "quantile": lambda x: wr.quantile(x, 0.3, axis=1),
+    "reshape": lambda x: x.reshape(len(x) // 2, -1) + 1,
+    "stack": lambda x: wr.stack([x, x * 2], 1),
+    "concatenate": lambda x: wr.concatenate([x, x[:50]]),
+    "roll": lambda x: wr.roll(x, 3, 0) + x,
+    "transpose": lambda x: x + x.T,
+    "taken": lambda x: x[np.arange(len(x))[::-1]],
+    "written": lambda x: write(x * 1, x),
+    "interp": lambda x: wr.interp(x, np.arange(10.0), np.arange(10.0)),
+    "searchsorted": lambda x: wr.searchsorted(wr.arange(100), x),
+    "anomaly": lambda x: x - x.mean(axis=0),
+}
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_what_can_be_cut_fits_into_half_of_its_source(name):
+    x = wr.random.default_rng(1).random((8192, 8192))
+    assert x.nbytes == 512 * MIB
+    lazy = FITTING[name](x).max()
+    assert wr.plan(lazy, memory="256 MiB").explain().peak_bytes <= 256 * MIB
+
+
+REFUSED = {
+    "results": (lambda x: x + 1, "add at test_plan.py:.*: the results stay, 512.0 MiB"),
+    "planned": (lambda x: wr.sort(x.ravel())[5], "sort at test_plan.py:.*: it is planned when it runs"),
+    "users": (lambda x: wr.map_blocks(np.sort, x.rechunk(-1)).max(), "map_blocks.*its tasks take .* at once"),
+    "waiting": (
+        lambda x: wr.repeat(x.ravel(), 2).sum(),
+        "repeat.* at test_plan.py:.*: chunks that wait to be read take",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_planned_is_refused_with_the_operation_and_why(name):
+    make, message = REFUSED[name]
+    with pytest.raises(wr.OutOfMemory, match=rf"plan: argument 'memory' is 256.0 MiB, .* takes .* [MG]iB; .*{message}"):
+        wr.plan(make(wr.random.default_rng(1).random((8192, 8192))), memory="256 MiB")
+
+
+def test_a_rechunk_by_auto_is_chosen_and_one_of_sizes_stays():
+    x = wr.random.default_rng(1).random((2000, 1500), chunks=(100, 1500))
+    kept, chosen = (wr.sort((x + 1).rechunk(chunks), axis=0) for chunks in ((2000, 30), "auto"))
+    assert wr.plan(kept).expr.token == kept.expr.token
+    assert sources(wr.plan(chosen)) == [x.chunks]
+
+
+def test_marks_do_not_spread_to_equal_chunks_of_ones_own():
+    x = wr.zeros((3000, 2000))
+    assert all(axis.is_free for axis in x.expr.grid.axes)
+    same = wr.zeros((3000, 2000), chunks=x.chunks)
+    assert same.chunks == x.chunks
+    assert not any(axis.is_free for axis in same.expr.grid.axes)
+    assert all(axis.is_free for axis in wr.zeros((3000, 2000)).expr.grid.axes)
+
+
+def test_arrays_without_elements_or_axes_are_planned():
+    for x in (wr.ones(()), wr.ones((0, 3)), wr.ones((2, 3)).sum()):
+        assert wr.plan(x, memory="4 MiB").expr.token == x.expr.token
+
+
+def test_memory_and_ranks_are_read_as_a_cluster_reads_them():
+    x = wr.ones((2000, 1500))
+    for memory in (np.int64(1 << 28), 2.0**28, "256 MiB"):
+        assert wr.plan(x, memory=memory, ranks="auto").shape == x.shape
+        with wr.Cluster(memory=memory) as cluster:
+            assert cluster.size == 1
+
+
+def test_a_list_that_holds_itself():
+    held = [wr.ones(3)]
+    held.append(held)
+    with pytest.raises(wr.ArgumentError, match="plan: argument 'arrays' is 'a list'; expected arrays in containers"):
+        wr.plan(held)
+
+
 def test_what_fits_into_no_memory_is_refused():
     x = wr.random.default_rng(1).random((4000, 4000))
-    with pytest.raises(wr.OutOfMemory, match=r"plan: argument 'memory' is 64.0 KiB; .* takes .* in .*fft"):
+    with pytest.raises(wr.OutOfMemory, match=r"'memory' is 64.0 KiB, .* takes .* MiB; fft at test_plan.py:\d+: "):
         wr.plan(wr.fft.fft(x, axis=1), memory="64 KiB")
 
 
@@ -169,6 +280,8 @@ def test_datasets_of_xarray():
         ((3,), {}, "plan: argument 'arrays' is 3"),
         ((wr.ones(3),), {"memory": "much"}, "plan: argument 'memory' is 'much'"),
         ((wr.ones(3),), {"memory": 0}, "plan: argument 'memory' is 0"),
+        ((wr.ones(3),), {"memory": 1.5}, "plan: argument 'memory' is 1.5; expected a whole number of bytes, or text"),
+        ((wr.ones(3),), {"ranks": "many"}, "plan: argument 'ranks' is 'many'; expected a positive integer or 'auto'"),
         ((wr.ones(3),), {"ranks": 0}, "plan: argument 'ranks' is 0"),
         ((wr.ones(3),), {"ranks": 1.5}, "plan: argument 'ranks' is 1.5"),
     ],

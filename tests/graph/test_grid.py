@@ -121,13 +121,22 @@ def test_axes_of_one_position_take_nothing_of_a_chunk():
 
 
 @pytest.mark.parametrize(
-    ("text", "count"), [("64 MiB", 64 << 20), ("1.5GB", 1_500_000_000), ("8", 8), (7, 7), ("2k", 2048)]
+    ("text", "count"),
+    [
+        ("64 MiB", 64 << 20),
+        ("1.5GB", 1_500_000_000),
+        ("8", 8),
+        (7, 7),
+        ("2k", 2048),
+        (np.int64(9), 9),
+        (2e9, 2 * 10**9),
+    ],
 )
 def test_bytes(text, count):
     assert parse_bytes(text) == count
 
 
-@pytest.mark.parametrize("text", ["", "MB", "-1 MB", "3 miles", 0, True, "0.1 B"])
+@pytest.mark.parametrize("text", ["", "MB", "-1 MB", "3 miles", 0, True, "0.1 B", 1.5, float("nan"), None])
 def test_bad_bytes(text):
     with pytest.raises(ValueError, match=r"byte"):
         parse_bytes(text)
