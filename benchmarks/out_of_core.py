@@ -36,14 +36,14 @@ BLOCK = 512
 SOURCE = Path(__file__).parents[1] / "src"
 
 
-def pieces(folder: Path) -> Iterator[np.ndarray[Any, Any]]:
-    """Yield rows of the table, some at a time, read past the memory map."""
+def pieces(folder: Path, every: int = 1) -> Iterator[tuple[int, np.ndarray[Any, Any]]]:
+    """Yield rows of the table, some at a time, and at which they begin; read past the memory map."""
     table = np.load(folder / "x.npy", mmap_mode="r")
     rows, offset = len(table), table.offset
     with open(folder / "x.npy", "rb") as file:
-        file.seek(offset)
-        for begin in range(0, rows, PIECE):
-            yield np.fromfile(file, np.float64, min(PIECE, rows - begin) * COLUMNS).reshape(-1, COLUMNS)
+        for begin in range(0, rows, every * PIECE):
+            file.seek(offset + begin * COLUMNS * 8)
+            yield begin, np.fromfile(file, np.float64, min(PIECE, rows - begin) * COLUMNS).reshape(-1, COLUMNS)
 
 
 def write_sources(folder: Path, rows: int) -> None:
@@ -88,7 +88,7 @@ def moments(folder: Path) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], f
     if not known.exists():
         middle = 5.0 + np.arange(COLUMNS)  # about the means, so that squares stay small
         total, square, least, count = np.zeros(COLUMNS), np.zeros(COLUMNS), np.inf, 0
-        for part in pieces(folder):
+        for _, part in pieces(folder):
             least = min(least, part.min())
             part -= middle
             total += part.sum(0)
@@ -100,8 +100,8 @@ def moments(folder: Path) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], f
         return found["mean"], found["deviation"], float(found["least"]), int(found["count"])
 
 
-def check(step: str, folder: Path, out: Path) -> str:
-    """Compare what a step has written with NumPy's, in pieces; return what is wrong."""
+def check(step: str, folder: Path, out: Path, every: int) -> str:
+    """Compare what a step has written with NumPy's, in pieces, `every` so many; return what is wrong."""
     mean, deviation, least, count = moments(folder)
     if step.startswith("reduce"):
         return "" if np.allclose(np.load(out / "reduced.npy"), [mean, deviation]) else "other means"
@@ -116,23 +116,21 @@ def check(step: str, folder: Path, out: Path) -> str:
         added, before = 0.0, least
         if made[0] != least or made.shape != (count * COLUMNS,):
             return "another least element, or shape"
-        for begin in range(0, made.shape[0], PIECE * COLUMNS):
+        for begin in range(0, made.shape[0], every * PIECE * COLUMNS):
             part = np.asarray(made[begin : begin + PIECE * COLUMNS])
             if part[0] < before or (np.diff(part) < 0).any():
                 return f"not in order after {begin}"
             before = part[-1]
             added += part.sum()
-        return "" if np.isclose(added, mean.sum() * count) else "other numbers"
-    begin = 0
-    for part in pieces(folder):
+        return "" if every > 1 or np.isclose(added, mean.sum() * count) else "other numbers"
+    for begin, part in pieces(folder, every):
         wanted = (part - mean) / deviation if step.startswith("standardise") else part
         for column in range(0, COLUMNS, COLUMNS // 4) if step.startswith("rechunk") else (0,):
             width = 1 if step.startswith("rechunk") else COLUMNS
             off = made[begin : begin + len(part), column : column + width] - wanted[:, column : column + width]
             if not max(-off.min(), off.max()) < CLOSE:
                 return f"other elements at row {begin}"
-        begin += len(part)
-        if step.startswith("rechunk") and begin > 4 * PIECE:
+        if step.startswith("rechunk") and begin > 4 * every * PIECE:
             break
     return ""
 
@@ -182,7 +180,7 @@ def run(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
                 "killed": group.killed,
                 "status": status,
             }
-        wrong = said[-2000:] if status else check(step, folder, out)
+        wrong = said[-2000:] if status else check(step, folder, out, options.every)
         return found | {"wrong": wrong, "said": said[-500:]}
     finally:
         shutil.rmtree(out)
@@ -196,6 +194,7 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--only", default="", help="part of the names of steps")
     parser.add_argument("--seconds", type=float, default=3600.0, help="limit of each step")
+    parser.add_argument("--every", type=int, default=1, help="compare each so-manieth piece alone")
     parser.add_argument("--folder", help="where files go; a temporary one is removed")
     options = parser.parse_args()
     made = Path(options.folder or tempfile.mkdtemp(prefix="windrow-out-of-core-"))

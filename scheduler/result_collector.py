@@ -1,4 +1,4 @@
-"""The calling thread's side of a job: wait, copy what arrives into the results, show progress."""
+"""The calling thread's side of a job: wait, copy what arrives into the results or hand it over, show progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .progress import Bar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..graph.grid import Index
+    from ..graph.grid import Grid, Index
     from ..graph.stage import Stage
     from .engine import Engine
 
@@ -79,10 +79,21 @@ def writes_results(stage: Stage) -> bool:
 
 
 class ResultCollector:
-    """Brings a job's results together; a keyboard interrupt cancels the job."""
+    """Brings a job's results together; a keyboard interrupt cancels the job.
 
-    def __init__(self, engine: Engine, job: Job, names: list[str], relied: Sequence[object] = ()) -> None:
-        self.engine, self.job = engine, job
+    With `take` there are no whole results: `take(number, grid, block, values)` is called with each block of a target,
+    once, in whatever order. The values aren't there any longer when it returns.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        job: Job,
+        names: list[str],
+        relied: Sequence[object] = (),
+        take: Callable[[int, Grid, int, Array], None] | None = None,
+    ) -> None:
+        self.engine, self.job, self._take = engine, job, take
         self._relied = relied
         self.results: dict[str, Array] = dict(zip(names, job.results or [], strict=True)) if names else {}
         self._open = dict.fromkeys(range(len(names)))
@@ -170,13 +181,13 @@ class ResultCollector:
             assert self.job.results is not None
             result = self.job.results[number]
             together = isinstance(arrival.slabs, np.ndarray) and stage.grid.ndim == 1 and not seen[tasks].any()
-            if together and int(np.ptp(tasks)) == len(tasks) - 1:
+            if together and self._take is None and int(np.ptp(tasks)) == len(tasks) - 1:
                 assert isinstance(arrival.slabs, np.ndarray)
                 self._copy_run(stage, result, tasks, arrival.slabs)
             else:
                 for task, slab in zip(tasks.tolist(), arrival.slabs, strict=True):
                     if not seen[task]:  # computed again: what we have seen is not kept for us
-                        self._copy_task(stage, result, task, slab)
+                        self._copy_task(stage, number, result, task, slab)
         seen[tasks] = True
         self.engine.request(Gathered(self.job, stage.token, tasks))
         if seen.all():
@@ -189,10 +200,12 @@ class ResultCollector:
         part = result[axis.start(int(tasks[0])) : axis.stop(int(tasks[-1]))]
         np.copyto(part.reshape(len(tasks), -1).view(np.uint8), slabs)
 
-    @staticmethod
-    def _copy_task(stage: Stage, result: Array, task: int, slab: Array) -> None:
+    def _copy_task(self, stage: Stage, number: int, result: Array, task: int, slab: Array) -> None:
         offsets = stage.offsets(task)
         for i, block in enumerate(stage.blocks(task)):
             shape = stage.grid.block_shape(block)
             content = slab[int(offsets[i]) : int(offsets[i + 1])].view(stage.dtype).reshape(shape)
-            np.copyto(stage.grid.view(result, block), content)
+            if self._take is None:
+                np.copyto(stage.grid.view(result, block), content)
+            else:
+                self._take(number, stage.grid, int(block), content)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from queue import SimpleQueue
 
+    from ..graph.grid import Grid
     from ..graph.prepared import Plan
     from ..graph.stage import Stage
     from ..workers.calls import Calls
@@ -149,8 +150,29 @@ class Session:
         first = {id(value): place for place, value in reversed(list(enumerate(values)))}
         return [value if first[id(value)] == place else value.copy() for place, value in enumerate(values)]
 
-    def _see_through(self, roots: list[Expr]) -> ResultCollector:
-        gather = self._gather(roots)
+    def hand_over(self, roots: Sequence[Expr], take: Callable[[int, Grid, int, Array], None]) -> None:
+        """Compute expressions, and hand each block over as it comes, in whatever order, once; none is held.
+
+        `take(number, grid, block, values)` is told of which root it is, of which of its grid's blocks, and gets values
+        that aren't there any longer when it returns.
+        """
+        self.check_open()
+        places: dict[str, list[int]] = {}
+        for place, root in enumerate(roots):
+            places.setdefault(root.token, []).append(place)
+        named = list(places.values())
+
+        def take_each(number: int, grid: Grid, block: int, values: Array) -> None:
+            for place in named[number]:
+                take(place, grid, block, values)
+
+        if roots:
+            self._see_through([roots[first] for first, *_ in named], take_each)
+
+    def _see_through(
+        self, roots: list[Expr], take: Callable[[int, Grid, int, Array], None] | None = None
+    ) -> ResultCollector:
+        gather = self._gather(roots, take)
         try:
             gather.start()
             gather.run()
@@ -197,16 +219,19 @@ class Session:
         for each in self.engine.before:
             each(stages)
 
-    def _gather(self, roots: list[Expr]) -> ResultCollector:
+    def _gather(
+        self, roots: list[Expr], take: Callable[[int, Grid, int, Array], None] | None = None
+    ) -> ResultCollector:
         plan, relied = self._lower(roots)
         stages = plan.stages
-        handed = {root.token for root in roots} if self.engine.shared else ()
-        check_room(stages, handed, sum(root.nbytes for root in roots), self.arenas)
+        direct = self.engine.shared and take is None
+        handed = {root.token for root in roots} if direct else ()
+        check_room(stages, handed, sum(root.nbytes for root in roots) if take is None else 0, self.arenas)
         self._tell_engine(stages)
-        results = [np.empty(root.shape, root.dtype) for root in roots]
+        results = [np.empty(root.shape if take is None else (0,), root.dtype) for root in roots]
         names = [root.token for root in roots]
         sinks: dict[str, Array] = {}
-        if self.engine.shared:
+        if direct:
             stages, names, sinks = _with_sinks(stages, names, results)
         wanted = set(names)
         name = ", ".join(dict.fromkeys(stage.name for stage in stages if stage.token in wanted))
@@ -215,7 +240,7 @@ class Session:
             stages, names, results, plan.relations(stages, _blocks_per_task(relied)), sinks, name=name, relied=made_by
         )
         self._watch(roots)
-        return ResultCollector(self.engine, job, [root.token for root in roots], list(relied.values()))
+        return ResultCollector(self.engine, job, [root.token for root in roots], list(relied.values()), take)
 
     def keep(self, roots: Sequence[Expr]) -> list[Kept]:
         """Start computing expressions behind the caller's back, and keep their chunks; what they share is done once."""

@@ -197,6 +197,11 @@ def evaluate(roots: Sequence[Expr]) -> Values:
     return session().run([_before_rechunk(root, stored) for root in expand_recipes(roots)])
 
 
+def hand_over(roots: Sequence[Expr], take: Callable[[int, Grid, int, np.ndarray[Any, Any]], None]) -> None:
+    """Compute expressions on the present cluster, and hand each block over as it comes; see `Session.hand_over`."""
+    session().hand_over(expand_recipes(roots), take)
+
+
 def _before_rechunk(root: Expr, stored: Callable[[str], bool]) -> Expr:
     while isinstance(root.op, Move) and root.op.name == "rechunk" and root.pin is None and not stored(root.token):
         (root,) = root.operands

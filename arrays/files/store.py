@@ -41,8 +41,8 @@ def store(
 
     What any rank can open, zarr's arrays in folders and at URLs, the ranks write, each object of the store (a chunk, or
     a whole shard) by one task, whatever the chunks. Others are written by this process, chunk by chunk: the embedded
-    engine's threads write what they compute as soon as it is there, in any order; from ranks the driver gathers chunks
-    in order, and what doesn't fit its memory stays there until then.
+    engine's threads write what they compute as soon as it is there, in any order; on ranks the driver writes chunks as
+    they come, in any order too, while further ones are computed as far as there is memory for them.
 
     Parameters
     ----------

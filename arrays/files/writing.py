@@ -34,7 +34,7 @@ from ..chunking.rechunk import regrid
 from ..chunking.stored import grid_of_objects, stored_chunks
 from ..creation.from_data import from_array
 from ..execution.compute import compute, persist, release, wait
-from ..execution.deferred import evaluate
+from ..execution.deferred import evaluate, hand_over
 from .rereads import reads
 
 if TYPE_CHECKING:
@@ -189,10 +189,12 @@ def write_here(jobs: Sequence[Job], lock: Any = None) -> None:
         wait(*kept)
     known = [(source, target, spans) for source, (_, target, spans) in zip(sources, jobs, strict=True)]
     try:
-        if session().embedded and not any(isinstance(target, ArrayBase) for _, target, _ in known):
+        if any(isinstance(target, ArrayBase) for _, target, _ in known) or session().place[1] > 1:
+            write_in_order(known, lock)
+        elif session().embedded:
             _write_where_computed(known, lock)
         else:
-            write_in_order(known, lock)
+            _write_as_it_comes(known, lock)
     finally:
         for held in kept:
             release(held)
@@ -212,6 +214,15 @@ def _write_where_computed(jobs: Sequence[Job], lock: Any) -> None:
             counted = Grid([Axis.regular(n, 1) for n in grid.counts])
             made.append(make(op, (regrid(source, grid),), counted, np.int64))
         evaluate([each.expr for each in made])
+
+
+def _write_as_it_comes(jobs: Sequence[Job], lock: Any) -> None:
+    """Write blocks from the calling thread while ranks compute further ones, as many as their memory has room for."""
+    grids = [_grid_here(*job) for job in jobs]
+    own = None if isinstance(lock, bool) else lock
+    writers = [Writer(target, grid, spans, own) for grid, (_, target, spans) in zip(grids, jobs, strict=True)]
+    roots = [regrid(source, grid).expr for grid, (source, _, _) in zip(grids, jobs, strict=True)]
+    hand_over(roots, lambda number, grid, block, values: writers[number].write_at(grid.block_slices(block), values))
 
 
 def write_in_order(jobs: Sequence[Job], lock: Any = None) -> None:

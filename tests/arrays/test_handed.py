@@ -115,3 +115,56 @@ def test_errors_of_the_target_are_the_users(computed):
 
     with pytest.raises(OSError, match="no space"):
         wr.store(computed, Full(computed.shape))
+
+
+ON_RANKS = """
+import os, signal, sys, threading
+import numpy as np
+import windrow as wr
+
+BLOCKS, KILL = 64, "kill" in sys.argv
+
+class Target:
+    shape, dtype = (BLOCKS, 1 << 17), np.dtype(float)
+
+    def __init__(self):
+        self.parts, self.most = [], 0
+
+    def __setitem__(self, where, values):
+        self.parts.append((where, values))
+        self.most = max(self.most, sum(row["chunks"] for row in wr.cluster().info()))
+        if KILL and self is one and len(self.parts) == 20:
+            os.kill([row["pid"] for row in wr.cluster().info()][-1], signal.SIGKILL)
+
+    def whole(self):
+        found = np.full(self.shape, np.nan)
+        for where, values in self.parts:
+            found[where] = values
+        return found
+
+x = wr.arange(BLOCKS * (1 << 17), chunks=1 << 17, dtype=float).reshape(BLOCKS, 1 << 17).rechunk((1, -1))
+y = wr.map_blocks(lambda block: block + 1, x, dtype=float)
+one, other, again = Target(), Target(), Target()
+wr.store([y, wr.sqrt(y), y], [one, other, again])
+expected = np.arange(BLOCKS * (1 << 17)).reshape(one.shape) + 1.0
+for target, values in ((one, expected), (other, np.sqrt(expected)), (again, expected)):
+    np.testing.assert_array_equal(target.whole(), values)
+class Full(Target):
+    def __setitem__(self, where, values):
+        raise OSError(28, "no space")
+try:
+    wr.store(y, Full())
+except OSError as error:
+    print(error.errno, end=" ")
+print(len(one.parts), len(other.parts), max(one.most, other.most) < 2 * BLOCKS, float(y.sum()) == expected.sum())
+"""
+
+
+@pytest.mark.ranks
+@pytest.mark.parametrize("how", ["", "kill"])
+def test_on_ranks_the_driver_writes_what_comes_and_nothing_is_held(launch, tmp_path, nothing_left, how):
+    """2 MiB in flight of 128: 16 MiB are all the memory that ranks have."""
+    script = tmp_path / "script.py"
+    script.write_text(ON_RANKS)
+    done = launch(2, str(script), how, WINDROW_MEMORY="8 MiB", limit=100)
+    assert done.out.split() == ["28", "64", "64", "True", "True"], done.err

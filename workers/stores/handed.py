@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...graph.grid import Grid
 
 Array = np.ndarray[Any, Any]
@@ -46,7 +48,10 @@ class Writer:
 
     def write(self, block: Array, index: tuple[int, ...]) -> None:
         """Write a block."""
-        where = self._grid.block_slices(int(self._grid.number(index)))
+        self.write_at(self._grid.block_slices(int(self._grid.number(index))), block)
+
+    def write_at(self, where: Sequence[slice], block: Array) -> None:
+        """Write a block of any grid, whose positions are told."""
         region = tuple(slices_of(r[w]) for r, w in zip(self._spans, where, strict=True))
         values = block if self._copies or _owned(block) else block.copy()
         with self._lock:
