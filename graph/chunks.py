@@ -25,6 +25,10 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
+class FreeSizes(tuple[int, ...]):
+    """Sizes of an axis's chunks that nobody gave, on their way through another library: `Axis.is_free` as a tuple."""
+
+
 def parse_bytes(text: str | float) -> int:
     """Return a number of bytes: an integer, a float that is one (2e9), or text such as "64 MiB" or "1.5GB".
 
@@ -125,7 +129,7 @@ def _axis(operation: str, spec: Any, n: int, axis: int) -> Axis:
         return Axis.regular(n, max(1, int(spec)))
     if isinstance(spec, tuple | list) and all(isinstance(s, int | np.integer) for s in spec):
         check_sizes(operation, [int(s) for s in spec], n, axis)
-        return Axis.of_sizes(int(s) for s in spec)
+        return Axis.of_sizes(int(s) for s in spec).freed(isinstance(spec, FreeSizes))
     raise ChunksError(
         f"{operation}: argument 'chunks' is {spec!r} for axis {axis}; expected a positive integer, -1, None, "
         "'auto', bytes such as '64 MiB', or a tuple of chunk sizes"

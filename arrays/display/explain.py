@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...graph.errors import OutOfMemory
 from ...graph.expr import walk
+from ...graph.program import Load, Product
 from ...scheduler.bound import Room, find_bound
 from ...scheduler.cluster import session
 from ...scheduler.html import size_text
@@ -53,6 +55,8 @@ class StageCost:
         Whether it is planned when it runs, from values found then: its tasks and what it reads aren't known.
     task_bytes : int
         What one task reads and makes.
+    bytes_made : int
+        Of what its functions make on the way, block by block or in tiles; a product counts a 64th of its terms.
     work_bytes : int
         The most that one task takes while it runs: the chunks it makes, what it reads into memory of its own, and what
         its kernels need besides.
@@ -78,8 +82,14 @@ class StageCost:
     task_seconds: float | None = None
     token: str = ""
     inputs: tuple[str, ...] = ()
-    interpreted: str = ""
     work_bytes: int = 0
+    bytes_made: int = 0
+    _stage: Stage | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def interpreted(self) -> str:
+        """What NumPy's loops compute: looked up when it is asked for, as programs are written out for it."""
+        return "" if self.planned or self._stage is None else tell_interpreted(self._stage)
 
     @property
     def short(self) -> str:
@@ -356,6 +366,8 @@ def _describe_source(stage: Stage) -> str:
     return f"{stage.name}{where}: the driver reads it and sends it to the ranks, as a {kind} doesn't pickle"
 
 
+PRODUCT = 64
+"""So many terms of a product take as much work as an element of a function."""
 WIDE = 4
 """An operation whose chunks are more than so many times the largest it is given gets a note."""
 
@@ -383,6 +395,17 @@ def _cost(stage: Stage, hosts: set[str], planned: bool, seconds: float | None, w
     held = stage.grid.size * stage.dtype.itemsize
     each = (total + held) // (stage.grid.nblocks if planned else stage.ntasks)
     counts = (0, stage.grid.nblocks, 0, 0, held) if planned else (stage.ntasks, stage.grid.nblocks, read, moved, held)
-    interpreted = "" if planned else tell_interpreted(stage)
-    names = stage.token, stage.inputs
-    return StageCost(stage.name, stage.origin, *counts, planned, each, seconds, *names, interpreted, work)
+    names, made = (stage.token, stage.inputs), _count_bytes_made(stage)
+    return StageCost(stage.name, stage.origin, *counts, planned, each, seconds, *names, work, made, stage)
+
+
+def _count_bytes_made(stage: Stage) -> int:
+    """Return the bytes of what functions make, a 64th of those of a product's terms: each of these takes less work."""
+    total = 0
+    for value in stage.program.values:
+        times = 0 if isinstance(value, Load) else 1
+        if isinstance(value, Product):
+            left = stage.operand_grid(value.operands[0])
+            times = math.prod(left.shape[value.op.left.index(label)] for label in value.op.summed) // PRODUCT
+        total += times * stage.domain.size * value.dtype.itemsize
+    return total

@@ -148,7 +148,7 @@ def _count_runs(roots: list[Expr]) -> int:
 
 
 def _seconds(stage: StageCost, workers: int) -> float:
-    through = stage.bytes_read + stage.bytes_moved + stage.bytes_held
+    """Return how long tasks of a stage take that workers share: the last one may begin when all others end."""
+    through = stage.bytes_read + stage.bytes_moved + stage.bytes_held + stage.bytes_made
     work = through / RATE + stage.blocks * BLOCK + stage.tasks * TASK
-    turns = -(-max(1, stage.tasks) // workers)
-    return work * turns / max(1, stage.tasks)
+    return work / workers + (1 - 1 / workers) * work / max(1, stage.tasks)

@@ -1,5 +1,7 @@
 """Chunks that are chosen for a whole computation, and expressions over sources in other chunks."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -211,6 +213,22 @@ def test_what_cannot_be_planned_is_refused_with_the_operation_and_why(name):
         wr.plan(make(wr.random.default_rng(1).random((8192, 8192))), memory="256 MiB")
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: x.sum(),
+        lambda x: x.std(axis=0).sum(),
+        lambda x: wr.fft.fft(x, axis=0).real.max(),
+        lambda x: wr.sort(x, axis=0).sum(),
+        lambda x: (x @ x.T).sum(),
+    ],
+)
+def test_a_plan_leaves_tasks_for_all_threads(make):
+    with wr.Cluster(threads=4, memory="1 GiB"):
+        plan = wr.plan(make(wr.random.default_rng(1).random((4000, 4000)))).explain()
+        assert min(stage.tasks for stage in plan.stages if stage.bytes_made > 64 * MIB) >= 8
+
+
 def test_a_rechunk_by_auto_is_chosen_and_one_of_sizes_stays():
     x = wr.random.default_rng(1).random((2000, 1500), chunks=(100, 1500))
     kept, chosen = (wr.sort((x + 1).rechunk(chunks), axis=0) for chunks in ((2000, 30), "auto"))
@@ -271,6 +289,17 @@ def test_datasets_of_xarray():
     x = wr.random.default_rng(1).random((2000, 1500))
     planned = wr.plan(xr.Dataset({"a": (("t", "x"), x)}).median("t"))
     np.testing.assert_array_equal(planned["a"].values, np.median(x.compute(), axis=0))
+
+
+@pytest.mark.parametrize(
+    ("chunks", "free"), [("auto", [True] * 3), ({0: "auto", 1: -1, 2: -1}, [True, False, False]), (73, [False] * 3)]
+)
+def test_chunks_by_auto_are_marked_under_xarray_too(chunks, free):
+    pytest.importorskip("xarray")
+    manager = importlib.import_module("windrow.arrays.interop.xarray.manager").WindrowManager()
+    sizes = manager.normalize_chunks(chunks, shape=(730, 100, 100), dtype=np.dtype("f8"), previous_chunks=(73, 50, 50))
+    found = manager.from_array(np.zeros((730, 100, 100)), sizes)
+    assert [axis.is_free for axis in found.expr.grid.axes] == free
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xarray.namedarray.parallelcompat import ChunkManagerEntrypoint
 
+from ....graph.chunks import FreeSizes
 from ....graph.errors import ArgumentError, bad
 from ....workers.config import config
 from ...array import Array
@@ -228,7 +229,7 @@ class WindrowManager(ChunkManagerEntrypoint[Any]):
 
 
 def _sizes(grid: Grid) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(map(int, axis.sizes())) for axis in grid.axes)
+    return tuple((FreeSizes if axis.is_free else tuple)(map(int, axis.sizes())) for axis in grid.axes)
 
 
 def _stays_here(dtype: Any) -> bool:
