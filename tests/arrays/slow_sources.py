@@ -12,14 +12,44 @@ import numpy as np
 import windrow as wr
 
 WHOLE = np.arange(4_000.0).reshape(20, 200)
+TOGETHER = 3
+"""Readings that must have begun before any ends: more than one for each of two ranks."""
+
+
+def wait_until(holds, limit=20):
+    """Wait until something holds; return whether it does."""
+    deadline = time.monotonic() + limit
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
 
 
 class Slow:
+    """Its readings wait for each other, and for what is computed beside; they say so in files, as ranks read copies."""
+
     shape, dtype, ndim = WHOLE.shape, WHOLE.dtype, 2
 
+    def __init__(self, folder, together=TOGETHER):
+        self.notes, self.computed = os.path.join(folder, "notes"), os.path.join(folder, "computed")
+        self.together = together
+        open(self.notes, "w").close()
+
     def __getitem__(self, key):
-        time.sleep(0.1)
+        self.note("+")
+        if not wait_until(lambda: self.said().count("+") >= self.together and os.path.exists(self.computed)):
+            self.note("!")
+        self.note("-")
         return WHOLE[key]
+
+    def note(self, letter):
+        with open(self.notes, "a") as file:
+            file.write(letter)
+
+    def said(self):
+        with open(self.notes) as file:
+            return file.read()
 
 
 class Stuck(Slow):
@@ -31,11 +61,10 @@ class Counted(Slow):
     """Notes each reading in a file, since ranks read copies."""
 
     def __init__(self, path):
-        self.path = path
+        self.notes = path
 
     def __getitem__(self, key):
-        with open(self.path, "a") as file:
-            file.write("x")
+        self.note("x")
         time.sleep(0.02)
         return WHOLE[key]
 
@@ -44,7 +73,7 @@ class Broken(Slow):
     def __getitem__(self, key):
         if key[0].start == 7:
             raise OSError("a block that can't be read")
-        return super().__getitem__(key)
+        return WHOLE[key]
 
 
 class Mended(Slow):
@@ -88,6 +117,27 @@ def count_readings():
         return [both, os.path.getsize(file.name) - both]
 
 
+def most_at_once(notes):
+    """Return how many readings were under way together, at most, and that none waited in vain (or -1)."""
+    if "!" in notes:
+        return -1
+    return int(np.cumsum([{"+": 1, "-": -1}[letter] for letter in notes]).max())
+
+
+def read_beside(source, act):
+    """Compute while small arrays are computed beside; return the result."""
+    x = wr.from_array(source, chunks=(1, 200))
+    results = []
+    thread = threading.Thread(target=lambda: results.append(np.asarray(act(x))))
+    thread.start()
+    wait_until(source.said)
+    for _ in range(3):
+        wr.ones(3).sum().compute()
+    open(source.computed, "x").close()
+    thread.join()
+    return results[0]
+
+
 def measure():
     found = {"readings": count_readings(), "again": [try_again(OSError("broken")), try_again(SystemExit(3))]}
     for kind in (Slow, Stuck):
@@ -98,31 +148,22 @@ def measure():
             ("points", lambda x: x[[3, 19, 4], [7, 8, 100]], WHOLE[[3, 19, 4], [7, 8, 100]]),
             ("turned", lambda x: x[::-3, ::-2] @ np.ones(100), WHOLE[::-3, ::-2] @ np.ones(100)),
         ):
-            x = wr.from_array(kind(), chunks=(1, 200))
-            made, waits = [], []
-            thread = threading.Thread(target=lambda x=x, act=act, made=made: made.append(np.asarray(act(x))))
-            begin = time.perf_counter()
-            thread.start()
-            while thread.is_alive():
-                now = time.perf_counter()
-                wr.ones(3).sum().compute()
-                waits.append(time.perf_counter() - now)
-                time.sleep(0.005)
-            thread.join()
-            found[f"{kind.__name__} {name}"] = [
-                bool(np.array_equal(made[0], wanted)),
-                time.perf_counter() - begin,
-                float(np.median(waits)),
-            ]
-        held = wr.from_array(kind(), chunks=(1, 200), lock=True)
-        begin = time.perf_counter()
-        right = bool((held[:6].compute() == WHOLE[:6]).all())
-        found[f"{kind.__name__} locked"] = [right, time.perf_counter() - begin, 0.0]
-    found["notes"] = [str(wr.explain(wr.from_array(kind(), chunks=(5, 200)) + 1)) for kind in (Slow, Stuck)]
-    try:
-        wr.from_array(Broken(), chunks=(1, 200)).sum().compute()
-    except wr.FileError as error:
-        found["error"] = str(error)
+            with tempfile.TemporaryDirectory() as folder:
+                source = kind(folder)
+                right = bool(np.array_equal(read_beside(source, act), wanted))
+                found[f"{kind.__name__} {name}"] = [right, most_at_once(source.said())]
+        with tempfile.TemporaryDirectory() as folder:
+            source = kind(folder, together=1)
+            open(source.computed, "x").close()
+            held = wr.from_array(source, chunks=(1, 200), lock=True)
+            right = bool((held.compute() == WHOLE).all())
+            found[f"{kind.__name__} locked"] = [right, most_at_once(source.said())]
+    with tempfile.TemporaryDirectory() as folder:
+        found["notes"] = [str(wr.explain(wr.from_array(kind(folder), chunks=(5, 200)) + 1)) for kind in (Slow, Stuck)]
+        try:
+            wr.from_array(Broken(folder), chunks=(1, 200)).sum().compute()
+        except wr.FileError as error:
+            found["error"] = str(error)
     return found
 
 

@@ -56,9 +56,9 @@ def test_borders_are_drawn_where_they_are():
 
 def test_a_million_chunks_take_a_few_lines():
     x = (wr.ones((10**6, 10**6, 4), chunks=(1000, 1000, 4)) + 1).sum(axis=2)
-    begin = time.perf_counter()
+    begin = time.thread_time()
     html = x._repr_html_()
-    assert time.perf_counter() - begin < 0.5
+    assert time.thread_time() - begin < 0.5
     assert html.count("<line") <= 2 * (LINES + 1)
     assert "1,000,000 of (1000, 1000), 7.6 MiB" in html
     uneven = wr.ones(10**6, chunks=(tuple([1, 3] * 250_000),))

@@ -26,14 +26,12 @@ def test_slow_sources_are_read_at_once_beside_the_rest(launch, nothing_left, ran
     assert scaled <= 44
     assert ["the driver reads it" in note for note in notes] == [False, ranks > 0]
     assert "can't be read at [7:8, 0:200]: OSError: a block that can't be read" in error
-    for name, (right, seconds, beside) in found.items():
+    for name, (right, most) in found.items():
         assert right, name
         if "locked" in name:
-            one_rank = ranks == 0 or "Stuck" in name  # a lock is each process's
-            assert seconds > (0.55 if one_rank else 0.25), (name, seconds)
+            assert most == 1 if ranks == 0 or "Stuck" in name else most <= ranks, "a lock is each process's"
         else:
-            assert seconds < 1.5, f"{name}: {seconds} s; one after the other they take 2"
-            assert beside < 0.1, f"{name}: what is computed beside it takes {beside} s"
+            assert most >= 3, f"{name}: readings wait for each other, and for what is computed beside: {most} at once"
 
 
 def test_a_lock_is_checked():

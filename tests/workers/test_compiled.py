@@ -405,10 +405,10 @@ def test_finding_a_kernel_takes_microseconds():
     dispatch._function(frame)
     times = []
     for _ in range(20):
-        begin = time.perf_counter()
+        begin = time.thread_time()
         for _ in range(100):
             dispatch._function(frame)
-        times.append((time.perf_counter() - begin) / 100)
+        times.append((time.thread_time() - begin) / 100)
     assert min(times) < 2e-5
 
 

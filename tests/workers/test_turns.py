@@ -47,23 +47,20 @@ def test_neither_waits_for_ever(monkeypatch):
 
     def late():
         with both.alone():
-            release.wait(5)
+            release.wait(30)
 
     thread = threading.Thread(target=late, daemon=True)
     thread.start()
     while not both._until:
         time.sleep(1e-4)
-    begin = time.monotonic()
     with both:
-        assert time.monotonic() - begin < 2, "who agrees waits for a rank that is late: the engine goes on"
+        assert thread.is_alive(), "who agrees waits for a rank that is late: the engine goes on"
     with both:
         pass
     release.set()
-    thread.join(5)
+    thread.join(30)
     with both:
-        begin = time.monotonic()
         held = threading.Thread(target=lambda: both.alone().__enter__(), daemon=True)
         held.start()
-        held.join(5)
+        held.join(30)
         assert not held.is_alive()
-        assert time.monotonic() - begin < 2
