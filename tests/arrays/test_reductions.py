@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.workers.kernels import reductions
 
 NAMES = [
     "sum",
@@ -452,3 +453,23 @@ def test_complex_numbers_about_a_real_mean():
     for name, dtype in product(("var", "std", "mean"), ("c16", "f8")):
         known = outcome(lambda: getattr(np, name)(plain, dtype=dtype))  # noqa: B023
         same(outcome(lambda: getattr(wr, name)(some, dtype=dtype).compute()), known, 1e-12)  # noqa: B023
+
+
+@pytest.mark.parametrize("name", ["argmin", "argmax", "nanargmin", "nanargmax"])
+def test_positions_among_very_many_chunks_are_combined_at_once(name, monkeypatch):
+    """However many partial results are combined, merges are few: each goes over half of what is left."""
+    data = np.random.default_rng(1).integers(0, 50, 5000).astype(float)
+    data[[7, 4000]] = np.nan
+    head, calls = reductions.REDUCTION_KERNELS[name], []
+    stack = np.zeros((5000, 1), [("value", "f8"), ("index", "i8")])
+    stack["value"][:, 0], stack["index"][:, 0] = data, np.arange(5000)
+    monkeypatch.setattr(np, "where", lambda *args, where=np.where: (calls.append(1), where(*args))[1])
+    combined = head.combine(stack)
+    assert len(calls) < 100
+    monkeypatch.undo()
+    assert combined["index"][0] == getattr(np, name)(data)
+    for numbers in (data, np.nan_to_num(data)):
+        for order in (1, -1):
+            wr.testing.assert_equal(
+                getattr(wr, name)(wr.from_array(numbers[::order], chunks=1)), getattr(np, name)(numbers[::order])
+            )

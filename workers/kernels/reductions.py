@@ -8,7 +8,6 @@ short, several are added at once.
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -189,9 +188,12 @@ def _extreme_head(name: str, *, skips: bool = False) -> ReductionKernel:
         return out
 
     def combine(stack: Array) -> Array:
-        states = [(np.ascontiguousarray(each["value"]), np.ascontiguousarray(each["index"])) for each in stack]
-        value, index = functools.reduce(merge, states)
-        return np.asarray(close((value[None], index[None]), value.shape)[0])
+        value, index = np.ascontiguousarray(stack["value"]), np.ascontiguousarray(stack["index"])
+        while half := len(value) // 2:
+            left, right, rest = slice(half), slice(half, 2 * half), slice(2 * half, None)
+            x, i = merge((value[left], index[left]), (value[right], index[right]))
+            value, index = np.concatenate([x, value[rest]]), np.concatenate([i, index[rest]])
+        return np.asarray(close((value, index), value.shape[1:])[0])
 
     def finish(partial: Array, level: Level) -> Array:
         index = partial["index"]
