@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.keywords import refuse
 from ..base import as_array, check_axis
-from .outputs import deliver, deliver_reduced
+from .outputs import deliver, deliver_positions, deliver_reduced
 from .reduction_nodes import Axes, mask_out, reduce_from, reduce_to
 from .selected import reduces_selection
 from .ufuncs import subtract
@@ -231,7 +231,7 @@ def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     array([1, 0])
     """
     refuse("argmin", unknown, ["axis", "out", "keepdims"])
-    return deliver("argmin", position_of("argmin", a, axis, keepdims), out)  # type: ignore[no-any-return]
+    return deliver_positions("argmin", position_of("argmin", a, axis, keepdims), out)  # type: ignore[no-any-return]
 
 
 def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
@@ -275,7 +275,7 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     np.int64(9)
     """
     refuse("argmax", unknown, ["axis", "out", "keepdims"])
-    return deliver("argmax", position_of("argmax", a, axis, keepdims), out)  # type: ignore[no-any-return]
+    return deliver_positions("argmax", position_of("argmax", a, axis, keepdims), out)  # type: ignore[no-any-return]
 
 
 def position_of(name: str, a: Any, axis: int | None, keepdims: bool) -> Array:

@@ -47,6 +47,15 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *,
     return out
 
 
+def deliver_positions(operation: str, found: Any, out: Any) -> Any:
+    """Return positions, or put them into `out`, which as NumPy's is of integers that int64 holds, or of bool."""
+    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    dtype = getattr(target, "dtype", None)
+    if isinstance(dtype, np.dtype) and not np.can_cast(dtype, np.int64, "safe"):
+        raise DTypeError(bad(operation, "out", dtype, "an array of integers that int64 holds"))
+    return deliver(operation, found, out, "unsafe")
+
+
 def deliver_reduced(operation: str, found: Any, out: Any) -> Any:
     """Return a reduction's result, or put it into `out`, which as NumPy's takes numbers of any kind."""
     target = out[0] if isinstance(out, tuple) and len(out) == 1 else out

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, check_axis, make
 from ..ops import extremes
-from ..ops.outputs import deliver
+from ..ops.outputs import deliver_positions
 from .nans import has_nan
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
     >>> wr.nanargmin(wr.asarray([float("nan"), 3.0, 2.0])).compute()
     np.int64(2)
     """
-    return deliver("nanargmin", _position("nanargmin", a, axis, keepdims), out)
+    return deliver_positions("nanargmin", _position("nanargmin", a, axis, keepdims), out)
 
 
 def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
@@ -94,7 +94,7 @@ def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
     >>> wr.nanargmax(wr.asarray([float("nan"), 3.0, 2.0])).compute()
     np.int64(1)
     """
-    return deliver("nanargmax", _position("nanargmax", a, axis, keepdims), out)
+    return deliver_positions("nanargmax", _position("nanargmax", a, axis, keepdims), out)
 
 
 def _position(operation: str, a: Any, axis: int | None, keepdims: bool) -> Array:

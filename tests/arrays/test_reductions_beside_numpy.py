@@ -1,0 +1,129 @@
+"""Reductions with all of their keywords, drawn by chance, beside NumPy's own: values, dtypes, errors and warnings."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import windrow as wr
+
+NAMES = [
+    *("sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax", "count_nonzero", "ptp"),
+    *("nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmin", "nanmax", "nanargmin", "nanargmax"),
+    *("cumsum", "cumprod", "nancumsum", "nancumprod"),
+]
+TAKES = {
+    "dtype": ("sum", "prod", "mean", "var", "std", "nansum", "nanprod", "nanmean", "nanvar", "nanstd", "cum", "nancum"),
+    "ddof": ("var", "std", "nanvar", "nanstd"),
+    "where": ("sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "nan"),
+    "initial": ("sum", "prod", "min", "max", "nansum", "nanprod", "nanmin", "nanmax"),
+}
+DTYPES = ["?", "i1", "u1", "i4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"]
+EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "120"))
+
+
+def takes(name: str, keyword: str) -> bool:
+    """Whether a function has a keyword."""
+    among = TAKES[keyword]
+    if "arg" in name or ("cum" in name and keyword != "dtype"):
+        return False
+    return name in among or (name.startswith("nan") and "nan" in among) or ("cum" in name and keyword == "dtype")
+
+
+@st.composite
+def calls(draw: Any) -> tuple[str, Any, Any, dict[str, Any], str | None, bool]:
+    """Draw a function, data, chunks, keywords, the dtype of `out` and whether a mask selects the elements."""
+    name = draw(st.sampled_from(NAMES))
+    shape = tuple(draw(st.lists(st.integers(0, 5), max_size=3)))
+    numbers = np.random.default_rng(draw(st.integers(0, 99))).integers(-2, 4, shape) * draw(st.sampled_from([1, 0.6]))
+    source = draw(st.sampled_from(DTYPES))
+    data = np.abs(numbers) if source[0] == "u" else numbers
+    if source[0] == "c":
+        data = data + 1j * data[..., ::-1] if shape else data + 1j
+    data = np.asarray(data).astype(source)
+    if source[0] in "fc" and data.size and draw(st.booleans()):
+        data.flat[draw(st.integers(0, data.size - 1))] = np.nan
+    chunks = tuple(draw(st.integers(1, max(1, n))) for n in shape)
+    keywords: dict[str, Any] = {}
+    axes = st.integers(-len(shape) - 1, len(shape))
+    forms = [st.none(), axes, axes] if "arg" in name or "cum" in name else [st.none(), axes, st.lists(axes, max_size=3)]
+    axis = draw(st.one_of(forms))
+    if axis is not None:
+        keywords["axis"] = tuple(axis) if isinstance(axis, list) else axis
+    several = [axis] if isinstance(axis, int) else axis or []
+    places = {a % max(1, len(shape)) for a in several}
+    if len(places) < len(several) or any(not -len(shape) <= a < len(shape) for a in several):
+        return name, data, chunks, keywords, None, False  # one fault at a time: which of several is told may differ
+    if "cum" not in name and draw(st.booleans()):
+        keywords["keepdims"] = draw(st.booleans())
+    if takes(name, "dtype") and draw(st.booleans()):
+        whole = DTYPES if "std" not in name else [d for d in DTYPES if d[0] in "fc"]  # std refuses others
+        keywords["dtype"] = draw(st.sampled_from(whole))
+    if takes(name, "ddof"):
+        for keyword in draw(st.sampled_from([(), ("ddof",), ("correction",), ("ddof", "correction")])):
+            keywords[keyword] = draw(st.sampled_from([0, 1, 2, 9, 1.5]))
+    if takes(name, "initial") and draw(st.booleans()):
+        keywords["initial"] = draw(st.sampled_from([0, 2, True, 1.5]))
+    if takes(name, "where") and draw(st.booleans()):
+        mask = tuple(n if draw(st.booleans()) else 1 for n in shape)[draw(st.integers(0, len(shape))) :]
+        keywords["where"] = np.random.default_rng(draw(st.integers(0, 9))).random(mask) < draw(
+            st.sampled_from([0, 0.7])
+        )
+    none = name in ("count_nonzero", "ptp") or "dtype" in keywords  # NumPy divides in the dtype of `out` then
+    out = None if none else draw(st.none() | st.none() | st.sampled_from(DTYPES))
+    return name, data, chunks, keywords, out, draw(st.integers(0, 3)) == 0 and "where" not in keywords
+
+
+def outcome(library: Any, name: str, data: Any, keywords: dict[str, Any], out: Any) -> tuple[Any, set[str]]:
+    """Return what a call gives, or its error, and which warnings of too few elements came."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = getattr(library, name)(data, **keywords, **({} if out is None else {"out": out}))
+            result: Any = np.asarray(found)
+        except Exception as error:
+            result = error
+    few = ("Mean of empty slice", "Degrees of freedom")
+    return result, {w.category.__name__ for w in caught if str(w.message).startswith(few)}
+
+
+def compare(call: tuple[str, Any, Any, dict[str, Any], str | None, bool]) -> None:
+    name, data, chunks, keywords, dtype, selects = call
+    lazy = wr.from_array(data, chunks=chunks)
+    if selects:
+        mask = np.random.default_rng(data.size).random(data.shape) < 0.7
+        data, lazy = data[mask], lazy[wr.from_array(mask) & True]
+    out = mine = None
+    if dtype is not None:
+        plain = outcome(np, name, data, keywords, None)[0]
+        shape = plain.shape if isinstance(plain, np.ndarray) else ()
+        out, mine = np.zeros(shape, dtype), np.zeros(shape, dtype)
+    expected, told = outcome(np, name, data, keywords, out)
+    found, ours = outcome(wr, name, lazy, keywords, mine)
+    if isinstance(expected, Exception):
+        assert isinstance(found, Exception), (expected, found)
+        kinds = [kind for kind in (TypeError, ValueError, IndexError, OverflowError) if isinstance(expected, kind)]
+        assert any(isinstance(found, kind) for kind in kinds), (repr(expected), repr(found))
+        return
+    assert isinstance(found, np.ndarray), repr(found)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    small = {data.dtype.itemsize // (1 + (data.dtype.kind == "c")) if data.dtype.kind in "fc" else 8}
+    for each in (expected.dtype, np.dtype(keywords.get("dtype", "f8"))):
+        small |= {np.dtype(each).itemsize // (1 + (each.kind == "c"))} if each.kind in "fc" else set()
+    rtol = 0.05 if 2 in small else 1e-4 if 4 in small else 1e-11
+    if expected.dtype.kind == "c":  # NumPy's complex quotient by zero is inf+nanj
+        expected, found = (np.where(np.isfinite(x), x, np.nan) for x in (expected, found))
+    np.testing.assert_allclose(found, expected, rtol=rtol if expected.dtype.kind in "fc" else 0, atol=rtol)
+    if not name.startswith("nan"):  # which warn of NaN, too
+        assert told == ours
+
+
+@settings(max_examples=EXAMPLES)
+@given(calls())
+def test_reductions_with_all_keywords(call: Any) -> None:
+    compare(call)
