@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.kinds.mapping import BlockFunction
+from ....workers.kernels.blocks.signal import STATISTICS
 from ...array import Array
 from ...base import make
 from ...chunking.coalesce import whole
@@ -17,9 +18,11 @@ from ...chunking.halo import with_halo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OF_FLOATS = ("sum", "mean", "prod", "max", "min", "count")
-OF_OTHERS = ("sum", "mean", "count")
-"""Reductions that are known here, of numbers that may be missing, and of others."""
+OF_FLOATS = ("sum", "mean", "prod", "max", "min", "count", *STATISTICS)
+OF_INTEGERS = ("sum", "mean", "count", *STATISTICS)
+OF_TRUTHS = ("sum", "mean", "count")
+"""Reductions that are known here, by what kind of numbers they are of."""
+PLACES = ("argmax", "argmin")
 LONG = 4
 """Times the largest chunk from which on windows want the axis whole: each chunk would read so many others."""
 
@@ -31,8 +34,9 @@ def before_reducing(original: Callable[..., Any]) -> Callable[..., Any]:
     def chosen(self: Any, array_agg_func: Any, *args: Any, keep_attrs: Any = None, **kwargs: Any) -> Any:
         by = array_agg_func or kwargs.get("rolling_agg_func")  # of means xarray gives its own, in two passes
         name = getattr(by, "__name__", "").removeprefix("_")
-        options = kwargs.keys() - HANDLED
-        found = None if options else _reduced(self, name)
+        ddof = kwargs.get("ddof", 0) if name in ("std", "var") else None
+        options = kwargs.keys() - HANDLED - ({"ddof"} if isinstance(ddof, int) else set())
+        found = None if options else _reduced(self, name, ddof or 0)
         if found is None:
             return original(self, array_agg_func, *args, keep_attrs=keep_attrs, **kwargs)
         return _as_object(self, found, self._get_keep_attrs(keep_attrs))
@@ -62,31 +66,40 @@ def _as_object(rolling: Any, found: Array, keep_attrs: bool) -> Any:
     return made
 
 
-def _reduced(rolling: Any, name: str) -> Array | None:
+def _reduced(rolling: Any, name: str, ddof: int = 0) -> Array | None:
     """Return a reduction of windows, NaN where too little is in them; None where it isn't known here."""
     obj = rolling.obj
     array = obj.variable._data
     if not isinstance(array, Array) or len(rolling.dim) != 1 or array.dtype == np.float16:
         return None
-    floats = array.dtype.kind == "f"
-    if array.dtype.kind not in "biuf" or name not in (OF_FLOATS if floats else OF_OTHERS):
+    known = {"f": OF_FLOATS, "i": OF_INTEGERS, "u": OF_INTEGERS, "b": OF_TRUTHS}
+    if name not in known.get(array.dtype.kind, ()):
         return None
+    if array.dtype.kind != "f" and name in STATISTICS:
+        if name in PLACES and (array.dtype.kind == "u" or array.dtype.itemsize > 4):  # the least one may be there
+            return None
+        array = array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)  # as xarray marks what is missing
+    floats = array.dtype.kind == "f"
     axis, window = obj.get_axis_num(rolling.dim[0]), int(rolling.window[0])
     before, after = (window // 2, window - 1 - window // 2) if rolling.center[0] else (window - 1, 0)
     least = 0 if name == "count" else int(rolling.min_periods)
     dtype = np.dtype(np.int64) if name == "count" else array.dtype if floats else np.dtype(np.float64)
-    if after == 0 and window >= array.shape[axis]:
+    if name in PLACES:
+        dtype = np.dtype(np.float64)
+    if after == 0 and window >= array.shape[axis] and name not in STATISTICS:
         return _running(array, axis, name, least, dtype)
-    return _sliding(array, axis, (before, after), name, least, dtype)
+    return _sliding(array, axis, (before, after), name, least, dtype, ddof)
 
 
-def _sliding(array: Array, axis: int, reach: tuple[int, int], name: str, least: int, dtype: np.dtype[Any]) -> Array:
+def _sliding(
+    array: Array, axis: int, reach: tuple[int, int], name: str, least: int, dtype: np.dtype[Any], ddof: int
+) -> Array:
     if sum(reach) > LONG * array.expr.grid.axes[axis].largest:
         array = whole(array, (axis,))
     nothing = np.array(np.nan if array.dtype.kind == "f" else 0, array.dtype)
     depths = tuple(reach if i == axis else (0, 0) for i in range(array.ndim))
     wide = with_halo(array, depths, tuple(nothing if i == axis else "none" for i in range(array.ndim)))
-    params = (axis, array.shape[axis], reach, name, least, dtype.str)
+    params = (axis, array.shape[axis], reach, name, least, dtype.str, ddof)
     own = (tuple(range(array.ndim)),)
     return make(BlockFunction("signal:rolled", params, own, where=True), (wide,), array.expr.grid, dtype)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .windows import medians, place_of_extreme, spread
+
 Array = np.ndarray[Any, Any]
 Where = tuple[slice, ...]
 
@@ -126,7 +128,16 @@ PIECE = 1 << 18
 
 
 def rolled(
-    x: Array, axis: int, length: int, reach: tuple[int, int], name: str, least: int, dtype: str, *, where: Where
+    x: Array,
+    axis: int,
+    length: int,
+    reach: tuple[int, int],
+    name: str,
+    least: int,
+    dtype: str,
+    ddof: int = 0,
+    *,
+    where: Where,
 ) -> Array:
     """Return reductions of windows that reach before and after each element of a block; NaN where too little is there.
 
@@ -144,17 +155,21 @@ def rolled(
     inside = inside.reshape(-1, *(1,) * (lines.ndim - 1))
     with np.errstate(all="ignore"):
         for at in range(0, lines.shape[1], step):
-            results[:, at : at + step] = _rolled(lines[:, at : at + step], window, inside, name, least, out.dtype)
+            results[:, at : at + step] = _rolled(lines[:, at : at + step], window, inside, name, least, out.dtype, ddof)
     return out
 
 
-def _rolled(x: Array, window: int, inside: Array, name: str, least: int, dtype: np.dtype[Any]) -> Array:
+def _rolled(x: Array, window: int, inside: Array, name: str, least: int, dtype: np.dtype[Any], ddof: int) -> Array:
     reduce_runs = _by_runs if window > LONG else _by_doubling
     lost = np.isnan(x) if x.dtype.kind == "f" else None
     few = np.dtype(np.int16 if window < np.iinfo(np.int16).max else np.int64)
     some = inside if lost is None else (window if not lost.any() else reduce_runs(~lost, window, np.add, few))
     if name == "count":
         return np.asarray(some)
+    if name in STATISTICS:
+        made = _statistic(x, None if some is window else lost, window, name, some, ddof)
+        enough = np.greater_equal(some, max(least, 1))
+        return made if enough.all() else np.where(enough, made, np.nan)
     step = _STEPS["sum" if name == "mean" else name]
     if lost is not None:
         nothing = {"prod": 1, "max": -np.inf, "min": np.inf}.get(name, 0)
@@ -166,3 +181,19 @@ def _rolled(x: Array, window: int, inside: Array, name: str, least: int, dtype: 
         made = made / np.maximum(some, 1).astype(dtype)
     enough = np.greater_equal(some, max(least, 1))
     return made if enough.all() else np.where(enough, made, dtype.type(np.nan))
+
+
+STATISTICS = ("std", "var", "median", "argmax", "argmin")
+"""Reductions of windows, of floating-point numbers, in which more is known of a part than one number."""
+
+
+def _statistic(x: Array, lost: Array | None, window: int, name: str, some: Any, ddof: int) -> Array:
+    """Return a statistic of each window, `some` of whose elements are there; which of all `lost` tells."""
+    if name == "median":
+        return medians(x, lost, window)
+    if name in ("argmax", "argmin"):
+        worst = x.dtype.type(-np.inf if name == "argmax" else np.inf)
+        return place_of_extreme(x if lost is None else np.where(lost, worst, x), window, name)
+    free = np.subtract(some, ddof, dtype=np.float64)
+    made = spread(x, lost, window) / np.where(free > 0, free, np.nan)
+    return np.sqrt(made) if name == "std" else made
