@@ -80,10 +80,16 @@ def _is_wide(block: Any, axis: int) -> bool:
 
 def fill(block: Any, axis: int, limit: int | None = None) -> Any:
     """Fill what is missing in a block."""
-    if limit is None and _is_wide(block, axis):
+    if _is_wide(block, axis):
         filled = block.copy()
+        in_a_row = np.zeros_like(block.take(0, axis), np.int64)
         for before, line in itertools.pairwise(np.moveaxis(filled, axis, 0)):
-            np.copyto(line, before, where=np.isnan(line))
+            missing = np.isnan(line)
+            if limit is not None:
+                in_a_row += 1
+                in_a_row *= missing
+                missing &= in_a_row <= limit
+            np.copyto(line, before, where=missing)
         return filled
     missing = np.isnan(block)
     place = np.arange(block.shape[axis]).reshape([-1 if i == axis else 1 for i in range(block.ndim)])

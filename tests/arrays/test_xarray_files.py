@@ -304,3 +304,18 @@ def test_zarr_opened_by_xarray_is_read_by_windrow_itself_where_nothing_is_decode
     part = xr.open_zarr(path, consolidated=False, chunks=None).isel(t=slice(5, 31, 2)).chunk(t=4)
     assert not is_near(part["n"].data)
     np.testing.assert_array_equal(part["n"], whole[5:31:2])
+
+
+def test_chunks_of_an_opened_data_set_are_windrows_though_dask_is_the_default(tmp_path, ds):
+    pytest.importorskip("dask")
+    path = str(tmp_path / "a.zarr")
+    ds.to_zarr(path, consolidated=False)
+    with xr.set_options(chunk_manager="dask"):
+        opened = xr.open_zarr(path, consolidated=False, chunked_array_type="windrow")
+        opened = opened.assign(mean=opened.t.mean("time").compute(), count=("time", np.arange(20)))
+        found = opened.chunk(time=10)
+        assert {type(found[name].data) for name in found} == {wr.Array}
+        assert isinstance(opened.t.chunk().data, wr.Array)
+        assert isinstance(
+            opened[["mean"]].chunk(y=2)["mean"].data, type(opened.chunk(chunked_array_type="dask").t.data)
+        )

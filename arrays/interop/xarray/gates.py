@@ -106,10 +106,13 @@ def _of_dask(dataset: Any) -> Any:
 
 
 def _chunk_as_asked(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Who names dask gets dask's arrays."""
+    """Who names dask gets dask's arrays; who names none, and has some of Windrow's, gets no others beside them."""
 
     @functools.wraps(original)
     def chosen(self: Any, *args: Any, **kwargs: Any) -> Any:
+        ours = any(isinstance(variable._data, Array) for variable in self.variables.values())
+        if ours and kwargs.get("chunked_array_type") is None:
+            kwargs["chunked_array_type"] = "windrow"
         return original(_of_dask(self) if kwargs.get("chunked_array_type") == "dask" else self, *args, **kwargs)
 
     return chosen
