@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from ..graph.kinds.source import HostData
     from ..graph.stage import Stage
 
-LITTLE = 1 << 20
-"""Bytes for what isn't told apart: indices, lists of pieces, buffers of compiled loops."""
+LITTLE, LEAST, EACH = 1 << 20, 1 << 17, 1 << 10
+"""Bytes for what isn't told apart: indices, lists of pieces, buffers of compiled loops; of few elements so many and so
+many for each."""
 USERS = 3.0
 """What a user's function takes where nobody says: so many times the bytes that it is given and returns."""
 PLANS = 64
@@ -54,7 +55,7 @@ def task_bytes(stage: Stage, sources: Mapping[str, HostData]) -> int:
     called = {a for v in values if isinstance(v, Call) for a in v.args}
     last = len(values) - 1
     direct = last if level is None else -1
-    total = LITTLE
+    total = min(LITTLE, LEAST + elements * EACH)
     for number, value in enumerate(values):
         if isinstance(value, Load) and value.inputs:
             total += _load_bytes(stage, value, sources, number == direct, number in called)

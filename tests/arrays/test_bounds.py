@@ -171,6 +171,23 @@ def test_what_is_planned_for_little_memory_takes_no_more(make, arena):
     assert plan.peak_bytes <= 96 << 20 < x.explain().peak_bytes
 
 
+LITTLE = {
+    "number": lambda: wr.ones(()) + 1,
+    "nothing": lambda: wr.ones((0, 3)).sum(),
+    "spread": lambda: wr.ones((10, 10), chunks=3).std(0),
+    "product": lambda: wr.ones((10, 10), chunks=3) @ wr.ones((10, 10)),
+    "median": lambda: wr.median(wr.ones((10, 10), chunks=3), axis=0),
+    "scan": lambda: wr.ones(30, chunks=3).cumsum(),
+    "taken": lambda: wr.arange(900, chunks=3)[::-1],
+}
+
+
+@pytest.mark.parametrize("name", LITTLE)
+def test_what_is_small_is_bounded_too(name, arena):
+    LITTLE[name]().compute()
+    assert check(LITTLE[name](), arena).peak_bytes < 4 << 20
+
+
 STEPS = {
     "function": lambda x: wr.sqrt(x * x + 1),
     "transposed": lambda x: x + x.T,
