@@ -11,7 +11,7 @@ import numpy as np
 
 from ..graph.kinds.reduction import partial_dtype
 from ..graph.kinds.source import Full
-from ..graph.program import Apply, Generate, Load
+from ..graph.program import Apply, Call, Generate, Load, Product
 from ..graph.together import field_name
 from .config import config
 from .kernels import compiled
@@ -126,7 +126,7 @@ def _frame(stage: Stage, reader: Reader, blocks: Index) -> Frame:
 
 
 def _store(frame: Frame, out: Places) -> None:
-    if isinstance(out, list) and not frame.is_wide:
+    if isinstance(out, list) and not frame.is_wide and not isinstance(frame.program.result, Call | Product):
         made = np.empty((len(out), *out[0].shape), out[0].dtype)
         _store(frame, made)
         for place, each in zip(out, made, strict=True):
@@ -134,11 +134,10 @@ def _store(frame: Frame, out: Places) -> None:
         return
     if compiled.store(frame, out):
         return
-    if isinstance(out, list) or frame.is_wide:  # a list goes with a wide frame here
-        if not compiled.store_wide(frame, out):
-            _store_each(frame, out)
-    else:
+    if not frame.is_wide:
         frame.store(out)
+    elif not compiled.store_wide(frame, out):
+        _store_each(frame, out)
 
 
 def _store_each(frame: Frame, out: Places) -> None:

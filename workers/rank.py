@@ -25,7 +25,7 @@ from .boundary import is_of_users, trim_context
 from .calls import Calls, Recalled, attach, detach
 from .compute import ComputeThreads
 from .config import config
-from .executor import Target, is_plain, run_blocks, run_task
+from .executor import Target, run_blocks, run_task
 from .formats import successors
 from .gangs.member import GangThreads
 from .host_copies import HostCopies
@@ -333,7 +333,7 @@ class Rank:
         stage = reader.stage
         alone = stage.blocks_per_task == 1 and run.sink is None and not run.fed
         step = spacing(run.offsets) if alone else None
-        if alone and (step is not None or is_plain(stage.program)) and spacing(run.tasks) == 1:
+        if alone and spacing(run.tasks) == 1:
 
             def target(first: int, count: int) -> Array | list[Array]:
                 k, shape = first - int(run.tasks[0]), stage.grid.block_shape(first)

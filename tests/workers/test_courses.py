@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from windrow.workers import rank
 from windrow.workers.kernels.compiled import course, numpy_loops
 from windrow.workers.kernels.compiled.courses import LEAST_ELEMENTS
+from windrow.workers.kernels.interpreter.frame import Frame
 from windrow.workers.kernels.interpreter.tile_loop import Tiles
 
 SHAPES = [
@@ -25,13 +27,14 @@ SOME = ("nansum", "nanmean", "nanmin", "nanmax")
 
 @pytest.fixture
 def runs(monkeypatch):
-    """Count courses, and the tiles that the interpreter makes of blocks that aren't small."""
-    found = {"courses": 0, "tiles": 0}
+    """Count courses, blocks of the largest, and the tiles that the interpreter makes of blocks that aren't small."""
+    found = {"courses": 0, "tiles": 0, "most": 0}
     run, tile = course.Course.run, Tiles.__call__
 
-    def count_course(*args):
+    def count_course(made, function, places):
         found["courses"] += 1
-        return run(*args)
+        found["most"] = max(found["most"], len(places))
+        return run(made, function, places)
 
     def count_tile(tiles, *args):
         found["tiles"] += np.prod(tiles._frame.shape) >= LEAST_ELEMENTS
@@ -238,11 +241,12 @@ def test_blocks_of_one_shape_go_in_one_call(runs):
             lambda: [wr.exp(a / 9000).persist()],
             lambda: [(lies - 1).persist()],
             lambda: [a.argmax(), a.max(axis=1)],
+            lambda: [(a + a.T).mean()],
             lambda: [wr.random.default_rng(1).standard_normal((1500, 1500), chunks=300).sum(axis=1)],
         ):
-            runs.update(courses=0, tiles=0)
+            runs.update(courses=0, tiles=0, most=0)
             compare(runs, make)
-            assert runs["courses"] <= 18
+            assert runs["most"] >= 5
 
 
 def test_blocks_that_lie_otherwise_go_one_by_one(runs):
@@ -253,3 +257,43 @@ def test_blocks_that_lie_otherwise_go_one_by_one(runs):
         b = a.rechunk((300, (350, 350, 350, 350)))
         found = compare(runs, lambda: [b.std(axis=0), b.max(), (b * 2).sum()])
     np.testing.assert_array_equal(found[1], x.max())
+
+
+def test_blocks_whose_places_are_not_evenly_apart_go_together(runs, monkeypatch):
+    """Small ones and large ones, what a user's function returns, and what is only moved."""
+    x = numbers((1200, 1200), "f8", False)
+    together = []
+    store, apart = Frame.store, rank.spacing
+
+    def note(frame, out):
+        together.append(len(frame.blocks) if isinstance(out, list) else 0)
+        return store(frame, out)
+
+    monkeypatch.setattr(Frame, "store", note)
+    monkeypatch.setattr(rank, "spacing", lambda numbers: 1 if apart(numbers) == 1 else None)
+    with wr.Cluster(threads=1), wr.config.set(jit="on"):
+        for chunks in (60, 300):
+            a = wr.from_array(x, chunks=chunks).persist()
+            np.testing.assert_array_equal((a * 2 + 1).persist(), x * 2 + 1)
+            np.testing.assert_array_equal(wr.exp(a / 9000).persist(), np.exp(x / 9000))
+            np.testing.assert_array_equal(a.T.persist(), x.T)
+            np.testing.assert_array_equal(a.rechunk(chunks - 7).persist(), x)
+            np.testing.assert_array_equal((a[1:] - a[:-1]).persist(), x[1:] - x[:-1])
+            np.testing.assert_allclose((a @ a).persist(), x @ x)
+            np.testing.assert_array_equal(a.min(axis=0).persist(), x.min(axis=0))
+            assert not any(together)
+            np.testing.assert_array_equal(a.map_blocks(np.negative).persist(), -x)
+            assert (max(together) > 1) == (chunks == 60)
+            together.clear()
+            np.testing.assert_array_equal((a.map_blocks(np.negative) + a.map_blocks(np.square)).persist(), x * x - x)
+            together.clear()
+            with pytest.raises(ZeroDivisionError) as raised:
+                a.map_blocks(fail_at, dtype=float).persist().compute()
+            assert "(1, 1)" in str(raised.value.__notes__) or "(1, 1)" in str(raised.value)
+            together.clear()
+
+
+def fail_at(block, block_id=None):
+    if block_id == (1, 1):
+        raise ZeroDivisionError(str(block_id))
+    return block

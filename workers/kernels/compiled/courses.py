@@ -15,6 +15,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ....graph.access import ByBlock
+from ....graph.axismap import Slice
+from ....graph.kinds.move import Move
 from ....graph.kinds.reduction import partial_dtype
 from ....graph.program import Apply, Generate, Load
 from ...config import config
@@ -189,15 +191,12 @@ def _find_operand(frame: Frame, number: int, part: Array) -> Operand | None:
         return Operand(part, begin, (part,))
     if not isinstance(value, Load):
         return None
-    if isinstance(value.access, ByBlock):
-        (k,) = value.inputs
-        source = frame.stage.input_grids[k]
-        blocks = value.access.rows(frame.stage.domain, (source,), np.asarray(frame.blocks))[0].items
-        lying = (
-            None
-            if (source.block_shapes(blocks) != source.block_shape(int(blocks[0]))).any()
-            else frame.reader.lie(k, blocks)
-        )
+    whole = _whole_blocks(frame, value)
+    if whole is not None:
+        k, blocks = whole
+        shapes = frame.stage.input_grids[k].block_shapes(blocks)
+        alike = (shapes == shapes[0]).all() and math.prod(shapes[0].tolist()) == part.size
+        lying = frame.reader.lie(k, blocks) if alike else None
         if lying is not None and lying[0][0] == begin and not np.ptp(lying[1], axis=0).any():
             return Operand(part, lying[0], (part,))
     alone = [frame.alone(i) for i in range(len(frame.blocks))]
@@ -206,6 +205,22 @@ def _find_operand(frame: Frame, number: int, part: Array) -> Operand | None:
         return None
     held = tuple([each for each in parts if each is not None])
     return Operand(part, np.array([address_of(each) for each in held], np.int64), held)
+
+
+def _whole_blocks(frame: Frame, value: Load) -> tuple[int, Index] | None:
+    """Return the input of which each block of a frame reads one block alone, by slices without steps, and which one."""
+    access, blocks = value.access, np.asarray(frame.blocks, np.int64)
+    if isinstance(access, ByBlock):
+        (k,) = value.inputs
+        return k, access.rows(frame.stage.domain, (frame.stage.input_grids[k],), blocks)[0].items
+    if not isinstance(access, Move) or value.frame is None or len(access.routes) != 1 or access.fill is not None:
+        return None
+    (k,), (route,) = value.inputs, access.routes
+    if any(a is None or not isinstance(m, Slice) or m.step != 1 for a, m in route.axes):
+        return None
+    mine = value.frame_blocks(frame.stage.domain, blocks)[1]
+    rows = access.rows(value.frame, (frame.stage.input_grids[k],), mine)[0]
+    return (k, rows.items) if (rows.lengths == 1).all() else None
 
 
 def _is_copied(frame: Frame, number: int, value: Load) -> bool:

@@ -99,11 +99,13 @@ class Frame:
         """Return the plan for a value of the program."""
         return plan_of(self.stage, last)
 
-    def store(self, out: Array) -> None:
-        """Compute the program's result into `out` (blocks, *shape)."""
+    def store(self, out: courses.Places) -> None:
+        """Compute the program's result into `out`: (blocks, *shape), or of calls and products an array for each."""
         last = len(self.program.values) - 1
         value = self.program.values[last]
-        if isinstance(value, Apply | Generate):
+        if isinstance(out, list):
+            self._make(last, out)
+        elif isinstance(value, Apply | Generate):
             self._fill(last, out)
         elif isinstance(value, Load) and isinstance(value.access, ByBlock):
             np.copyto(out, self.whole(last))
@@ -314,22 +316,23 @@ class Frame:
         own = own[(*index, ...)]  # an array even where no axis is left
         return own[tuple(slice(None) if i in axes else None for i in range(len(value.full)))]
 
-    def _make(self, number: int, out: Array) -> None:
+    def _make(self, number: int, out: courses.Places) -> None:
         """Compute a whole-block value into `out` (blocks, *own shape)."""
         value = self.program.values[number]
-        if isinstance(value, Load) and len(self.blocks) > 1 and self._copy_whole(number, value, out):
+        if isinstance(value, Load) and isinstance(out, np.ndarray):
+            if len(self.blocks) == 1 or not self._copy_whole(number, value, out):
+                for i in range(len(self.blocks)):
+                    self._assemble(number, value, i, out[i, ...])
             return
         for i, block in enumerate(self.blocks):
-            if isinstance(value, Load):
-                self._assemble(number, value, i, out[i, ...])
-            elif isinstance(value, Product):
-                self._contract(value, block, out[i, ...])
+            target = out[i] if isinstance(out, list) else out[i, ...]
+            if isinstance(value, Product):
+                self._contract(value, block, target)
             else:
                 assert isinstance(value, Call)
                 args = [
                     [*map(read_only, a)] if isinstance(a, list) else read_only(a) for a in self._arguments(value, i)
                 ]
-                target = out[i, ...]
                 made = call_function(value, args, self.stage, block, target)
                 if made is not target:
                     np.copyto(target, made, casting="unsafe")
