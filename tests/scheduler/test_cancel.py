@@ -137,13 +137,22 @@ def test_interrupts_at_any_moment():
     signal.signal(signal.SIGUSR1, before)
 
 
-def loop(block):
-    while True:
-        pass
-
-
 gate: list[int] = []
 """A pipe's reading end: who reads it waits until its other end is closed."""
+begun = threading.Event()
+"""A block has begun."""
+
+
+def await_block():
+    """Wait until a block runs, and a little for it to be in its call."""
+    assert begun.wait(20)
+    time.sleep(0.2)
+
+
+def loop(block):
+    begun.set()
+    while True:
+        pass
 
 
 @pytest.fixture
@@ -151,6 +160,7 @@ def through():
     """Return what lets blocks end that can't be interrupted."""
     reading, writing = os.pipe()
     gate[:] = [reading]
+    begun.clear()
     ends = ExitStack()
     ends.callback(os.close, writing)
     with ends:
@@ -159,13 +169,20 @@ def through():
 
 
 def sleep(block):
+    begun.set()
     os.read(gate[0], 1)
     return block
 
 
 def call(block):
+    begun.set()
     ctypes.CDLL(None).read(gate[0], ctypes.create_string_buffer(1), 1)
     return block
+
+
+def late(block):
+    await_block()
+    raise ValueError("this one")
 
 
 def state(engine):
@@ -192,8 +209,12 @@ def settle(cluster):
 
 def give_up(interrupts, x):
     """Ctrl-C when blocks run."""
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1))
-    timer.start()
+
+    def press_once():
+        await_block()
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    threading.Thread(target=press_once).start()
     with pytest.raises(KeyboardInterrupt):
         x.compute()
 
@@ -202,7 +223,9 @@ def time_out(interrupts, x):
     """An awaited array whose time is over."""
 
     async def wait():
-        async with asyncio.timeout(0.2):
+        async with asyncio.timeout(None) as limit:
+            waiting = asyncio.ensure_future(asyncio.to_thread(await_block))
+            waiting.add_done_callback(lambda _: limit.reschedule(asyncio.get_running_loop().time()))
             await x
 
     with pytest.raises(TimeoutError):
@@ -212,17 +235,12 @@ def time_out(interrupts, x):
 def release(interrupts, x):
     """A persisted array that nobody holds any more."""
     kept = x.persist()
-    time.sleep(0.2)
+    await_block()
     del kept
 
 
 def fail(interrupts, x):
     """Another block's error."""
-
-    def late(block):
-        time.sleep(0.2)
-        raise ValueError("this one")
-
     with pytest.raises(ValueError, match="this one"):
         wr.compute(x, wr.map_blocks(late, wr.ones(1), dtype=float))
 
