@@ -17,6 +17,7 @@ from ..base import ArrayBase, as_array, broadcast_shape, check_axis, make
 from ..chunking.rechunk import regrid
 from .elementwise import astype
 from .outputs import deliver
+from .own_products import cut_rows, find_own, multiply_own
 from .ufuncs import conjugate, multiply
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, La
         kinds = f"{left.dtype}, {right.dtype}"
         raise DTypeError(f"{operation}: operands have dtypes {kinds}; expected numbers or bool") from error
     left, right = astype(left, dtype), astype(right, dtype)
+    own = find_own(left, right, labels)
+    if own is not None:
+        left, labels = own
+        right = left
     mine, theirs, out = labels
     ahead = left.nbytes >= right.nbytes
     axes: dict[int, Axis] = {}
@@ -59,7 +64,12 @@ def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, La
     grid = Grid([axes[a] for a in out])
     inner = math.prod(axes[a].count for a in mine if a in theirs and a not in out)
     parts = split_for(grid.nblocks, inner)
-    if parts * grid.size * dtype.itemsize > max(FEW_BYTES, left.nbytes, right.nbytes):
+    crowded = parts * grid.size * dtype.itemsize > max(FEW_BYTES, left.nbytes, right.nbytes)
+    if own is not None and (crowded or parts == 1):
+        rows = cut_rows(grid.axes[0], left.size // max(1, grid.shape[0]))
+        if rows is not None:
+            return regrid(multiply_own(left, labels, rows), grid)
+    if crowded:
         fine = cut_blocks(grid)
         if fine != grid:
             cut = axes | dict(zip(out, fine.axes, strict=True))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.workers.kernels import contraction
 
 RNG = np.random.default_rng(8)
 
@@ -145,3 +146,42 @@ def test_large_results_of_sums_over_many_chunks_keep_their_chunks(shape, chunks)
         if x.ndim == 2:
             check(y.T @ y, a.T @ a)
             np.testing.assert_allclose(((y - y.mean(0)).T @ y).compute(), (a - a.mean(0)).T @ a, atol=1e-10)
+
+
+OWN = [
+    lambda a: a @ a.T,
+    lambda a: wr.tensordot(wr.swapaxes(a, 0, 1), a, ([0], [1])),
+    lambda a: wr.einsum("ik,jk->ij", a, a),
+    lambda a: wr.rechunk(a.T, (300, 600)).T @ wr.rechunk(a.T, (300, 600)),
+]
+
+
+@pytest.mark.parametrize("product", OWN)
+@pytest.mark.parametrize("dtype", ["f8", "c8"])
+def test_a_matrix_by_its_own_transpose_is_made_by_half(product, dtype, monkeypatch):
+    made = []
+    multiply = contraction._multiply
+    monkeypatch.setattr(
+        contraction, "_multiply", lambda a, b, out: (made.append(a.size * b.shape[2]), multiply(a, b, out))
+    )
+    values = (RNG.random((2300, 600)) - 0.5).astype(dtype)
+    found = product(wr.from_array(values, chunks=(600, 300)))
+    assert found.chunks == ((600, 600, 600, 500),) * 2
+    got = found.compute()
+    np.testing.assert_allclose(got, values @ values.T, atol=1e-4 if dtype == "c8" else 1e-11)
+    np.testing.assert_array_equal(got, got.T)
+    assert sum(made) < 0.7 * 2300 * 2300 * 600
+    made.clear()
+    np.testing.assert_array_equal(found[3:40:2, 2200:].compute(), got[3:40:2, 2200:])
+    np.testing.assert_array_equal(found[2200:, 3:40:2].compute(), got[2200:, 3:40:2])
+
+
+def test_products_with_other_transposes_are_whole():
+    values = RNG.random((1200, 1200))
+    a, b = wr.from_array(values, chunks=600), wr.from_array(values + 1, chunks=600)
+    check(a @ b.T, values @ (values + 1).T)
+    check(a @ a, values @ values)
+    check(a.T @ a.T, values.T @ values.T)
+    check(a @ a[::-1].T, values @ values[::-1].T)
+    check(wr.einsum("ik,kj->ji", a, a), (values @ values).T)
+    check(wr.einsum("ik,jk->ji", a, a), (values @ values.T).T)

@@ -69,6 +69,7 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
     normal = keep(random.normal(2.0, 3.0, (77, 1001), chunks=(10, 333)))
     whole = random.integers(-5, 1000, 90_001, chunks=1000)
     arithmetic = keep((wr.sqrt(y * y + f) * 2 - 1) / (y + 0.25))
+    wide = random.random((1100, 512), chunks=(300, 200))
     product = keep(y @ y.T)
     square = keep(line * line)
     halo = wr.map_overlap(smooth, y, depth=1, boundary="reflect")
@@ -97,6 +98,7 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
         "matmul-sum": (product + 1).sum(),
         "matmul-thin": y.T @ y,
         "matmul-wide": y[:200].T @ (y[:200] + 1),
+        "matmul-own": wide @ wide.T,
         "matmul-self": (y.T @ y) @ (y.T @ y),
         "tensordot": wr.tensordot(y, f, axes=((0,), (0,))),
         "transpose": x.T + 1,

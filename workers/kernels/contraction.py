@@ -78,10 +78,15 @@ def contract(op: Contract, pairs: Iterable[tuple[Block, Block]], out: Array) -> 
     total = np.empty((0, 0, 0), out.dtype)
     along, across = (_Layout(op.left, groups, "a") for groups in ((batch, op.summed, rows), (batch, rows, op.summed)))
     behind = _Layout(op.right, (batch, op.summed, columns), "b")
+    is_own = not batch and len(op.left) == len(op.right) == 2 and across.is_matrix != behind.is_matrix
     number = -1
     for number, (left, right, narrow) in enumerate(panel for pair in pairs for panel in _panels(op, *pair)):
-        b = behind.bring(right)
-        a = along.bring(left).transpose(0, 2, 1) if narrow else across.bring(left)
+        if is_own and left is right and min(left.shape) >= LARGE:  # BLAS makes half of it, to the other half's bits
+            a = across.bring(left) if across.is_matrix else behind.bring(left).transpose(0, 2, 1)
+            b = a.transpose(0, 2, 1)
+        else:
+            b = behind.bring(right)
+            a = along.bring(left).transpose(0, 2, 1) if narrow else across.bring(left)
         if narrow and np.may_share_memory(a, b):  # NumPy has another kernel for a matrix by its own transpose
             own = _products.lend("right", b.shape, b.dtype)
             np.copyto(own, b)
@@ -112,11 +117,11 @@ class _Layout:
         self._name = name
         self._order = [labels.index(label) for group in groups for label in group]
         self._groups = [[labels.index(label) for label in group] for group in groups]
-        self._matrix = self._groups == [[], [0], [1]]
+        self.is_matrix = self._groups == [[], [0], [1]]
 
     def bring(self, block: Array) -> Array:
         """Bring a block to C order; one that lies so, or a large one whose rows do, is seen as it is."""
-        if self._matrix and (block.flags.c_contiguous or _has_rows(block)):
+        if self.is_matrix and (block.flags.c_contiguous or _has_rows(block)):
             return block[None]
         sizes = [math.prod(block.shape[i] for i in group) for group in self._groups]
         turned = block.transpose(self._order)
@@ -145,16 +150,21 @@ def panel_length(length: int, *blocks: int) -> int:
 def _panels(op: Contract, left: Block, right: Block) -> Iterator[tuple[Array, Array, bool]]:
     """Cut blocks that are long along the one summed axis and narrow else: copies of a panel stay in cache."""
     if len(op.summed) != 1:
-        yield left.whole(), right.whole(), False
+        yield *_wholes(left, right), False
         return
     i, j = op.left.index(op.summed[0]), op.right.index(op.summed[0])
     length = left.shape[i]
     step = panel_length(length, math.prod(left.shape), math.prod(right.shape))
     if step >= length:
-        yield left.whole(), right.whole(), False
+        yield *_wholes(left, right), False
         return
     for begin in range(0, length, step):
         yield left.part(i, begin, begin + step), right.part(j, begin, begin + step), True
+
+
+def _wholes(left: Block, right: Block) -> tuple[Array, Array]:
+    whole = left.whole()
+    return whole, whole if right is left else right.whole()
 
 
 def _multiply(a: Array, b: Array, out: Array) -> None:
