@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ...graph.axismap import Slice
@@ -23,7 +24,7 @@ LEAST = 512
 
 
 def find_own(left: Array, right: Array, labels: Labels) -> tuple[Array, Labels] | None:
-    """Return the matrix that is multiplied with its own transpose, and its labels as either operand; None for others."""
+    """Return the matrix that is multiplied with its own transpose, and the labels of both operands then; else None."""
     mine, theirs, out = labels
     if left.ndim != 2 or right.ndim != 2 or len(set(mine) & set(theirs)) != 1 or len(out) != 2:
         return None
@@ -40,7 +41,7 @@ def find_own(left: Array, right: Array, labels: Labels) -> tuple[Array, Labels] 
 
 
 def cut_rows(axis: Axis, summed: int) -> Axis | None:
-    """Return the chunks of rows in which a product is made, its half; None where there is little to be saved."""
+    """Return the chunks of rows with which half of the product is made; None where there is little to be saved."""
     pieces, most = 1, axis.length // LEAST
     while axis.count * pieces * (axis.count * pieces + 1) < 2 * WANTED_TASKS and axis.count * (pieces + 1) <= most:
         pieces += 1
@@ -50,12 +51,12 @@ def cut_rows(axis: Axis, summed: int) -> Axis | None:
 
 def multiply_own(x: Array, labels: Labels, rows: Axis) -> Array:
     """Return the product of a matrix, whose rows are cut so, with its transpose."""
-    mine, theirs, out = labels
+    mine, _, out = labels
     at = mine.index(out[0]) if out[0] in mine else mine.index(out[1])
     step = -(-rows.count // STRIPS)
     borders = [rows.start(i) for i in range(0, rows.count, step)] + [rows.length]
     parts, routes = [], []
-    for begin, end in zip(borders, borders[1:], strict=False):
+    for begin, end in pairwise(borders):
         own = _rows(x, at, rows, begin, end)
         parts.append(_multiply(own, own, labels))
         routes.append(Route(((0, Slice(-begin)), (1, Slice(-begin)))))
