@@ -170,3 +170,33 @@ def test_short_runs_wait_for_their_kernels(monkeypatch):
     for _ in range(5):
         Draws((1, 2), 0, starts, 90).fill(out)
     assert len(begun) < 2 * len(starts)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_runs_that_are_evenly_far_apart(data):
+    shape = tuple(data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)))
+    extents = tuple(data.draw(st.integers(1, n)) for n in shape)
+    origin = [data.draw(st.integers(0, n - m)) for n, m in zip(shape, extents, strict=True)]
+    positions = draws.run_starts(shape, np.array([origin]), extents, 7)[:, None] + np.arange(extents[-1], dtype="u8")
+    found = draws.find_even_runs(shape, origin, extents, 7)
+    if found is None:
+        assert sum(m < n for n, m in zip(shape[1:], extents[1:], strict=True)) > 1
+        return
+    first, length, count, apart = found
+    lying = first + np.arange(count)[:, None] * apart + np.arange(length)
+    np.testing.assert_array_equal(lying.reshape(-1), positions.reshape(-1))
+
+
+@pytest.mark.parametrize(
+    "chunks", [(200, 200, 1), (200, 100, 1), (200, 200, 2), (100, 3, 100), (3, 200, 100), (7, 7, 7)]
+)
+@pytest.mark.parametrize("name", ["random", "normal"])
+def test_chunks_that_are_thin_along_any_axis(name, chunks):
+    shape = (400, 400, 3) if chunks[-1] < 3 else (200, 200, 200)
+    made = []
+    for jit in ("on", "off"):
+        with config.set(jit=jit):
+            x = getattr(wr.random.default_rng(5), name)(size=shape, chunks=chunks)
+            made.append((x[:101] * 2).compute() if jit == "on" else (x * 2)[:101].compute())
+    np.testing.assert_array_equal(made[0], made[1])

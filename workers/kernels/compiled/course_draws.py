@@ -10,7 +10,7 @@ import numpy as np
 from ....graph.kinds.source import Random
 from .course import Spot
 from .course_plan import NotCourse, ufunc_loop
-from .drawing import NARROW, WORK, philox_text, pick_text, polar_text
+from .drawing import NARROW, WORK, philox_text, pick_text, polar_text, spread_text
 from .making import ready
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ Array = np.ndarray[Any, Any]
 DOUBLE = np.dtype(np.float64)
 NORMALS = ("standard_normal", "normal")
 SCALED = ("normal", "uniform")
+NOWHERE = np.zeros(0, np.uint64)
 
 
 def is_drawn(step: Generate) -> bool:
@@ -34,6 +35,7 @@ class Drawn:
     """The draws of blocks: runs of `length` elements, each of which begins up to `cut` draws after a block of four.
 
     `starts` are the numbers of the runs' first draws, a row for each block: of pieces of a tile, where a run is longer.
+    Of `even` runs they are, for each tile, that of the first one and how far it is from there to the next.
     """
 
     source: Random
@@ -41,6 +43,7 @@ class Drawn:
     length: int
     cut: int
     name: tuple[int, ...]
+    even: bool
 
     @staticmethod
     def of(frame: Frame, step: Generate, cut: Cut) -> Drawn:
@@ -52,11 +55,26 @@ class Drawn:
             Where they aren't runs in the block's order, or are drawn otherwise.
         """
         from ..randoms import draws_of
+        from ..randoms.draws import Draws, find_even_runs, run_starts
 
         source = step.source
         whole = step.axes == tuple(range(len(frame.shape))) and step.shape == frame.stage.domain.shape
         if not isinstance(source, Random) or source.distribution not in ("random", "uniform", *NORMALS) or not whole:
             raise NotCourse("values that are generated")
+        name = Draws(source.key, source.jump, NOWHERE, 1).name(1)
+        origins = frame.origins.tolist()
+        found = find_even_runs(step.shape, origins[0], frame.shape, source.offset)
+        if found is not None and found[1] <= cut.tile:
+            _, length, _, apart = found
+            _check_whole(length, cut)
+            first = run_starts(step.shape, frame.origins, (1,) * len(frame.shape), source.offset)
+            tiles = np.arange(cut.groups)[:, None] * cut.group + np.arange(cut.tiles) * cut.tile
+            runs = (tiles.reshape(-1) // length).astype(np.uint64)
+            starts = np.empty((len(origins), tiles.size, 2), np.uint64)
+            starts[:, :, 0] = first[:, None] + runs * np.uint64(apart)
+            starts[:, :, 1] = apart
+            begins = first[:, None] + np.arange(4, dtype=np.uint64) * np.uint64(apart)
+            return Drawn(source, starts, length, int((begins & np.uint64(3)).max()), name, True)
         draws = draws_of(source.key, source.jump, source.offset, step.shape, frame.origins, frame.shape)
         begins = draws.starts.reshape(len(frame.blocks), -1)
         starts, length = replace(draws, starts=begins[0]).even_runs
@@ -66,14 +84,20 @@ class Drawn:
         if length > cut.tile and length == cut.group:
             tiles = np.arange(cut.tiles, dtype=np.uint64) * np.uint64(cut.tile)
             starts = (starts[:, :, None] + tiles).reshape(len(starts), -1)
-        elif cut.tile % length or cut.group % length:
-            raise NotCourse("runs that are cut")
-        return Drawn(source, starts, length, int((starts & np.uint64(3)).max()), draws.name(1))
+        else:
+            _check_whole(length, cut)
+        return Drawn(source, starts, length, int((starts & np.uint64(3)).max()), name, False)
 
     @property
-    def key(self) -> tuple[int, int]:
+    def key(self) -> tuple[int, int, bool]:
         """What a course depends on beside the source."""
-        return self.length, self.cut
+        return self.length, self.cut, self.even
+
+
+def _check_whole(length: int, cut: Cut) -> None:
+    """Raise where tiles have parts of runs."""
+    if cut.tile % length or cut.group % length:
+        raise NotCourse("runs that are cut")
 
 
 @dataclass(frozen=True)
@@ -87,7 +111,9 @@ class Draw:
 
     def functions(self, elements: int) -> dict[str, Any]:
         """Return the loops; None in place of one that isn't there, but will be."""
-        return {text: ready(text, 1, WORK * elements) for n, _ in self.cut.kinds() for text in self._texts(n) if text}
+        texts = [text for n, _ in self.cut.kinds() for text in self._texts(n) if text]
+        texts += [spread_text()] if self.drawn.even else []
+        return {text: ready(text, 1, WORK * elements) for text in texts}
 
     def _runs(self, elements: int) -> tuple[int, int, int]:
         """Return of a tile how many runs it has, their length, and how many blocks each is drawn from."""
@@ -112,8 +138,13 @@ class Draw:
         size, count = self.dtype.itemsize, runs * width
         whole = plot.lend(("whole", self.operand, tiles), 4 * count * size) if pick else to
         each = self.drawn.length
-        steps = (plot.cut.tiles, 1) if each > self.cut.tile else (plot.cut.group // each, plot.cut.tile // each)
-        starts = Spot(self.operand, 0, steps[0] * 8, steps[1] * 8)
+        if self.drawn.even:
+            table = Spot(self.operand, 0, plot.cut.tiles * 16, 16)
+            starts = plot.lend(("starts", self.operand, tiles), runs * 8)
+            plot.add((functions[spread_text()], 0), (table, table, starts), (1, runs, 0), tiles, kind=3)
+        else:
+            steps = (plot.cut.tiles, 1) if each > self.cut.tile else (plot.cut.group // each, plot.cut.tile // each)
+            starts = Spot(self.operand, 0, steps[0] * 8, steps[1] * 8)
         stream = plot.constant(np.array(self.drawn.name, np.uint64))
         if polar:
             parts = plot.lend(("parts", self.operand, tiles), 4 * count * 8).going(step=8)

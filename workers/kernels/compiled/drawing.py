@@ -229,6 +229,20 @@ def philox_text(dtype: DType, apart: bool, across: bool) -> str:
     )
 
 
+@lru_cache(maxsize=1)
+def spread_text() -> str:
+    """Write the loop that tells where runs begin which are equally far apart: from the first one, and how far."""
+    body, word = Body(), np.dtype(np.uint64)
+    first, apart = (body.entry.load(word, "%table", number) for number in "01")
+    with body.loop("0", "%runs", "1") as run:
+        text = body.text
+        text.store(word, text.set(f"add i64 {first}, {text.set(f'mul i64 {run}, {apart}')}"), "%out", run)
+    return body.whole(
+        f"define void @{ENTRY}(ptr noalias readonly %table, ptr %scalars, ptr noalias %out, "
+        "i64 %runs, i64 %b, i64 %c, i64 %d) {"
+    )
+
+
 @lru_cache(maxsize=16)
 def _pick(dtype: DType, across: bool, length: int) -> str:
     """Write the loops that take runs out of blocks of draws, which lie as `philox_text` stores them.

@@ -11,6 +11,7 @@ where runs are short. Later ones, which few elements need, are drawn at their po
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -22,7 +23,7 @@ from ..compiled.drawing import draw_runs
 from .philox import Name, fill_run, raw_at, to_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 Array = np.ndarray[Any, Any]
 SHORT = 16
@@ -158,3 +159,25 @@ def run_starts(shape: tuple[int, ...], origin: Array, extents: tuple[int, ...], 
     for axis, n in enumerate(extents[:-1]):
         start = (start[:, None] + np.arange(n, dtype=np.uint64) * np.uint64(strides[axis])).reshape(-1)
     return start
+
+
+def find_even_runs(
+    shape: tuple[int, ...], origin: Sequence[int], extents: tuple[int, ...], offset: int
+) -> tuple[int, int, int, int] | None:
+    """Return of a block's runs, joined where they follow each other, how they lie where all are equally far apart.
+
+    That is where the first begins, their length, their number, and how far it is from one to the next.
+    """
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    first = offset + sum(at * stride for at, stride in zip(origin, strides, strict=True))
+    length, count, apart = 1, 1, 0
+    for n, stride in zip(reversed(extents), reversed(strides), strict=True):
+        if n == 1:
+            continue
+        if count == 1 and stride == length:
+            length *= n
+        elif count == 1 or stride == count * apart:
+            count, apart = count * n, apart if count > 1 else stride
+        else:
+            return None
+    return first, length, count, apart
