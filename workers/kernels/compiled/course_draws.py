@@ -10,7 +10,7 @@ import numpy as np
 from ....graph.kinds.source import Random
 from .course import Spot
 from .course_plan import NotCourse, ufunc_loop
-from .drawing import NARROW, WORK, philox_text, pick_text, polar_text, spread_text
+from .drawing import NARROW, WORK, philox_text, pick_text, polar_text, single_text, spread_text
 from .making import ready
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ class Draw:
 
         _, length, width = self._runs(elements)
         is_normal = self.drawn.source.distribution in NORMALS
+        if length == 1 and not is_normal:
+            return single_text(self.dtype), "", ""
         philox = philox_text(DOUBLE if is_normal else self.dtype, is_normal, width < NARROW)
         polar = polar_text(self.dtype, SERIES) if is_normal else ""
         is_even = self.drawn.cut == 0 and length == 4 * width and width >= NARROW

@@ -5,7 +5,8 @@ roots. The logarithm between is NumPy's own, so a piece of normal numbers is dra
 Products of 64 bits are written in halves of 32, which vector instructions multiply: two thirds as fast again.
 
 Of short runs, as blocks that are thin along the last axis have them, the first blocks of all runs are drawn side by
-side, then the second ones; another loop picks the draws that the runs have. So a run of one costs one block of four.
+side, then the second ones; another loop picks the draws that the runs have. So a run of one costs one block of four; of
+that nothing else is stored.
 """
 
 from __future__ import annotations
@@ -76,14 +77,19 @@ def draw_runs(name: Name, starts: Array, length: int, out: Array) -> bool:
     """
     if len(out) < LEAST:
         return False
+    stream = np.array(name, np.uint64)
     width, work = _width(starts, length), _work(length, out)
+    if length == 1:
+        single = _ready(single_text(out.dtype), work, length)
+        if single is not None:
+            single(_address(starts), _address(stream), _address(out), len(starts), 1, 0, 0)
+        return single is not None
     philox, pick = (
         _ready(philox_text(out.dtype, False, width < NARROW), work, length),
         _ready_pick(out.dtype, width, length, work),
     )
     if philox is None or pick is None:
         return False
-    stream = np.array(name, np.uint64)
 
     def make(first: Array, width: int, target: Array) -> None:
         philox(_address(first), _address(stream), _address(target), len(first), width, 0, 0)
@@ -223,6 +229,26 @@ def philox_text(dtype: DType, apart: bool, across: bool) -> str:
             begin, base = first(run), text.set(f"mul i64 {run}, %width")
             with body.loop("0", "%width", "1", together=2) as i:
                 draw(text.set(f"add i64 {begin}, {i}"), text.set(f"add nsw nuw i64 {base}, {i}"))
+    return body.whole(
+        f"define void @{ENTRY}(ptr noalias readonly %starts, ptr noalias readonly %name, ptr noalias %out, "
+        f"i64 %runs, i64 %width, i64 %c, i64 %d) {_WIDE} {{"
+    )
+
+
+@lru_cache(maxsize=4)
+def single_text(dtype: DType) -> str:
+    """Write the loop over runs of one draw: of each block the draw that is wanted is stored, and nothing else."""
+    body, word = Body(), np.dtype(np.uint64)
+    key_and_counter = [body.entry.load(word, "%name", str(i)) for i in range(5)]
+    with body.loop("0", "%runs", "1", together=2) as run:
+        text = body.text
+        start = text.load(word, "%starts", run)
+        counter = text.set(f"add i64 {text.set(f'lshr i64 {start}, 2')}, 1")
+        words = _rounds(body, counter, key_and_counter)
+        odd, high = (text.set(f"icmp ne i64 {text.set(f'and i64 {start}, {bit}')}, 0") for bit in (1, 2))
+        halves = [text.set(f"select i1 {odd}, i64 {words[i + 1]}, i64 {words[i]}") for i in (0, 2)]
+        wanted = text.set(f"select i1 {high}, i64 {halves[1]}, i64 {halves[0]}")
+        text.store(dtype, wanted if dtype.kind == "u" else _unit(text, wanted, dtype), "%out", run)
     return body.whole(
         f"define void @{ENTRY}(ptr noalias readonly %starts, ptr noalias readonly %name, ptr noalias %out, "
         f"i64 %runs, i64 %width, i64 %c, i64 %d) {_WIDE} {{"
