@@ -70,11 +70,11 @@ class Drawn:
             first = run_starts(step.shape, frame.origins, (1,) * len(frame.shape), source.offset)
             tiles = np.arange(cut.groups)[:, None] * cut.group + np.arange(cut.tiles) * cut.tile
             runs = (tiles.reshape(-1) // length).astype(np.uint64)
-            starts = np.empty((len(origins), tiles.size, 2), np.uint64)
-            starts[:, :, 0] = first[:, None] + runs * np.uint64(apart)
-            starts[:, :, 1] = apart
+            table = np.empty((len(origins), tiles.size, 2), np.uint64)
+            table[:, :, 0] = first[:, None] + runs * np.uint64(apart)
+            table[:, :, 1] = apart
             begins = first[:, None] + np.arange(4, dtype=np.uint64) * np.uint64(apart)
-            return Drawn(source, starts, length, int((begins & np.uint64(3)).max()), name, True)
+            return Drawn(source, table, length, int((begins & np.uint64(3)).max()), name, True)
         draws = draws_of(source.key, source.jump, source.offset, step.shape, frame.origins, frame.shape)
         begins = draws.starts.reshape(len(frame.blocks), -1)
         starts, length = replace(draws, starts=begins[0]).even_runs
@@ -82,8 +82,8 @@ class Drawn:
             raise NotCourse("runs that lie otherwise in each block")
         starts = starts + (begins[:, :1] - begins[0, 0])
         if length > cut.tile and length == cut.group:
-            tiles = np.arange(cut.tiles, dtype=np.uint64) * np.uint64(cut.tile)
-            starts = (starts[:, :, None] + tiles).reshape(len(starts), -1)
+            pieces = np.arange(cut.tiles, dtype=np.uint64) * np.uint64(cut.tile)
+            starts = (starts[:, :, None] + pieces).reshape(len(starts), -1)
         else:
             _check_whole(length, cut)
         return Drawn(source, starts, length, int((starts & np.uint64(3)).max()), name, False)
