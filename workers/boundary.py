@@ -11,7 +11,7 @@ import functools
 import sys
 import warnings
 from types import FunctionType, MethodType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..graph import origin
 from ..graph.errors import WindrowError
@@ -180,7 +180,8 @@ def _shorten(error: BaseException, inner: bool) -> int:
             hidden += 1
     found: TracebackType | None = None
     for one in reversed(kept):
-        found = TracebackType(found, one.tb_frame, one.tb_lasti, one.tb_lineno)
+        line = cast("int | None", one.tb_lineno)  # None: a Ctrl-C came at an instruction that belongs to no line
+        found = TracebackType(found, one.tb_frame, one.tb_lasti, -1 if line is None else line)
     error.__traceback__ = found
     return hidden
 

@@ -249,6 +249,21 @@ def test_an_interrupt_shows_no_library_that_it_came_to_by_chance():
     assert names[1:] == ["public"]
 
 
+def test_an_interrupt_where_there_is_no_line():
+    """Some of Python's instructions belong to no line, and a Ctrl-C may come there."""
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    lines = {}
+    exec("def public(): return interrupted()", {"__name__": "windrow", "interrupted": interrupted}, lines)
+    for function in (interrupted, lines["public"]):
+        function.__code__ = function.__code__.replace(co_linetable=b"")
+    error = raised(boundary.guard(lines["public"]))
+    assert type(error) is KeyboardInterrupt
+    assert [line for _, line in traceback.walk_tb(error.__traceback__)][1:] == [None, None]
+
+
 def test_an_uncaught_error_shows_four_lines(launch):
     code = "import windrow as wr\nx = wr.ones(3)\n\ndef user():\n    return wr.cumsum(x, axis=5)\nuser()"
     short = launch(0, "-c", code, WINDROW_FULL_TRACEBACK="0").err
