@@ -170,8 +170,8 @@ BROKEN = {"stencil-views"}
     [
         ("windrow", []),
         ("windrow", ["zarr/day-of-year", "memory/day-of-year", "zarr/rolling-mean", "zarr/to-zarr-series"]),
-        pytest.param("windrow2", [], marks=pytest.mark.slow),
-        pytest.param("windrow", OPERATIONS, marks=pytest.mark.slow),
+        pytest.param("windrow2", [], marks=[pytest.mark.slow, pytest.mark.ranks, pytest.mark.timeout(660)]),
+        pytest.param("windrow", OPERATIONS, marks=[pytest.mark.slow, pytest.mark.timeout(660)]),
     ],
     ids=["all", "climate", "all on ranks", "all of climate"],
 )
