@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..graph.stage import relations
-from ..workers.footprint import read_bytes, task_bytes
+from ..workers.footprint import Work, read_bytes, task_work
 from .admission import PLENTY, find_allowance
 from .readings import most_read
 from .result_collector import writes_results
@@ -85,7 +85,7 @@ def find_bound(stages: Sequence[Stage], results: Mapping[str, int], room: Room, 
         return Bound(held, held, "", {})
     slabs = [_slabs(s, s.token in results and s.token not in read and room.embedded) for s in made]
     each = [int(sizes.max(initial=0)) for sizes in slabs]
-    work = [_unknown_bytes(s) if s.token in unknown else task_bytes(s, sources) for s in made]
+    work = [Work(_unknown_bytes(s)) if s.token in unknown else task_work(s, sources) for s in made]
     threads, ahead = max(room.threads), max(_read_ahead(s, sources, room) for s in made)
     live = sum(int(padded(sizes).sum()) for sizes in slabs)
     if live > min(PLENTY, sum(room.arenas) // 2) and not unknown and sum(map(len, slabs)) <= MOST_TASKS:
@@ -94,10 +94,37 @@ def find_bound(stages: Sequence[Stage], results: Mapping[str, int], room: Room, 
         slots = sum(room.threads)
         allowance = max(find_allowance(order, sum(room.arenas), slots, len(room.arenas)), slots * max(each))
         live = min(live, order.peak + allowance + 2 * max(each))
-    # Threads may all be at the stage whose tasks take most.
-    peak = min(live, max(room.arenas)) + threads * max(work) + ahead + held
-    cause = max(range(len(made)), key=lambda k: threads * (work[k] + each[k]))
-    return Bound(peak, held, made[cause].token, {s.token: work[k] + each[k] for k, s in enumerate(made)})
+    peak = min(live, max(room.arenas)) + _at_work(made, work, results, threads) + ahead + held
+    cause = max(range(len(made)), key=lambda k: min(threads, made[k].ntasks) * (work[k].total + each[k]))
+    return Bound(peak, held, made[cause].token, {s.token: work[k].total + each[k] for k, s in enumerate(made)})
+
+
+def _at_work(made: Sequence[Stage], work: Sequence[Work], results: Collection[str], threads: int) -> int:
+    """Return what tasks take while they run, as many at once as there are threads, and what these keep of it."""
+    counts = [stage.ntasks for stage in made]
+    kinds = {kind for each in work for kind in each.kept}
+    kept = sum(_most([each.kept[kind] for each in work], counts, threads) for kind in kinds)
+    passing = [each.passing for each in work]
+    lone = _alone(made, results)
+    return kept + max(_most(passing[:lone], counts[:lone], threads), *passing[lone:], 0)
+
+
+def _most(sizes: Sequence[int], counts: Sequence[int], threads: int) -> int:
+    """Return what the largest take, as many as there are threads, of so many of each size."""
+    total = 0
+    for size, count in sorted(zip(sizes, counts, strict=True), reverse=True):
+        total += size * min(count, threads)
+        threads -= min(count, threads)
+    return total
+
+
+def _alone(made: Sequence[Stage], results: Collection[str]) -> int:
+    """Return from which stage on each is one task that waits for all stages before it."""
+    for number in range(len(made) - 1, 0, -1):
+        read = {token for stage in made[: number + 1] for token in stage.inputs}
+        if made[number].ntasks > 1 or not all(s.token in read and s.token not in results for s in made[:number]):
+            return number + 1
+    return 1
 
 
 def _steps(made: Sequence[Stage], slabs: Sequence[Index], kept: Collection[str]) -> list[Step]:

@@ -59,11 +59,21 @@ def deadly_function(stage: Stage, deadly: Deadly) -> ClusterError:
 
 def out_of_memory(stage: Stage, needed: int, free: int, size: int, why: str) -> OutOfMemory:
     """Return the exception for a slab that no arena can take."""
-    error = OutOfMemory(
+    return OutOfMemory(
         f"{stage.name}: a block needs {size_text(needed)}; the arena of {size_text(size)} has {size_text(free)} free "
         f"and {why}. Use smaller chunks, release() persisted arrays, or give the cluster more memory "
-        "(Cluster(memory=), --memory, WINDROW_MEMORY)"
+        f"(Cluster(memory=), --memory, WINDROW_MEMORY){created(stage)}"
     )
-    if stage.origin:
-        error.add_note(f"the operation was created at {stage.origin}")
-    return error
+
+
+def created(stage: Stage) -> str:
+    """Return the end of a message that tells where the user made an operation; "" where nobody knows."""
+    return f"; the operation was created at {stage.origin}" if stage.origin else ""
+
+
+def whole_needed(reader: Stage, read: Stage, needed: int, size: int) -> OutOfMemory:
+    """Return the exception for an operation that reads an array in one block, which no arena can take."""
+    return OutOfMemory(
+        f"{reader.name}: it reads {read.name} in one block, which needs {size_text(needed)}; the arena has "
+        f"{size_text(size)}. Give the cluster more memory (Cluster(memory=), --memory, WINDROW_MEMORY){created(reader)}"
+    )

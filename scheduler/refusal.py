@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..graph.errors import OutOfMemory
+from ..graph.kinds.mapping import BlockFunction
+from ..graph.program import Call
 from ..workers.footprint import least_bytes
-from ..workers.memory_limit import memory_limit
+from ..workers.memory_limit import memory_limit, read_status
 from .arena import Arena
-from .failure import out_of_memory
+from .failure import created, out_of_memory, whole_needed
 from .html import size_text
 from .result_collector import writes_results
 
@@ -39,12 +41,15 @@ def check_room(stages: Iterable[Stage], handed: Collection[str], results: int, a
     OutOfMemory
         Some stage can't run; it names the operation, and says what is needed and what there is.
     """
-    largest = max(arenas)
-    for stage in stages:
+    largest, every = max(arenas), list(stages)
+    for stage in every:
         if stage.heft * 4 >= min(largest, MUCH):
             direct = stage.token in handed and writes_results(stage)
             hosted = stage.data is not None and (stage.data.file is not None or len(arenas) == 1)
-            _check_stage(stage, 0 if direct or hosted else int(stage.all_slab_bytes.max(initial=0)), largest)
+            slab = 0 if direct or hosted else int(stage.all_slab_bytes.max(initial=0))
+            if slab > largest and (reader := _needs_whole(stage, every)) is not None:
+                raise whole_needed(reader, stage, slab, largest)
+            _check_stage(stage, slab, largest)
     if results >= MUCH and results > (limit := memory_limit()).nbytes:
         raise OutOfMemory(
             f"compute: the results take {size_text(results)}, and there are {size_text(limit.nbytes)} of memory "
@@ -59,10 +64,24 @@ def _check_stage(stage: Stage, slab: int, arena: int) -> None:
     least = least_bytes(stage) + slab
     if least < MUCH or least <= (limit := memory_limit()).nbytes:
         return
-    error = OutOfMemory(
+    raise OutOfMemory(
         f"{stage.name}: one task needs {size_text(least)}, and there are {size_text(limit.nbytes)} of memory "
-        f"({limit.who}). Use smaller chunks"
+        f"({limit.who}). Use smaller chunks{created(stage)}"
     )
-    if stage.origin:
-        error.add_note(f"the operation was created at {stage.origin}")
-    raise error
+
+
+def _needs_whole(stage: Stage, stages: Sequence[Stage]) -> Stage | None:
+    """Return a built-in operation that reads all that a stage makes in one block, whatever chunks the user chose."""
+    if stage.grid.nblocks > 1:
+        return None
+    for reader in stages:
+        if stage.token in reader.inputs and any(
+            isinstance(value, Call) and isinstance(value.op, BlockFunction) for value in reader.program.values
+        ):
+            return reader
+    return None
+
+
+def rank_limit(ranks: int) -> int:
+    """Return the bytes that a rank may take beside what this process has."""
+    return max(0, memory_limit().nbytes - read_status("RssAnon")) // ranks

@@ -6,6 +6,8 @@ It follows the executor: whatever that allocates has its term here, so that the 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..graph.access import ByBlock
@@ -20,6 +22,7 @@ from ..graph.program import Apply, Call, Generate, Load, Product
 from .kernels.blocks import block_function, fills, room_of
 from .kernels.interpreter.tile_regions import TILE
 from .kernels.reductions import kernel_of
+from .scratch import passing_bytes, tile_scratch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,8 +41,29 @@ PLANS = 64
 """Bytes of what is kept for each piece of a block that is brought together."""
 
 
-def task_bytes(stage: Stage, sources: Mapping[str, HostData]) -> int:
-    """Return the most bytes that one task of a stage takes beside its slab.
+@dataclass(frozen=True)
+class Work:
+    """What one task takes beside its slab, at most, in bytes.
+
+    Attributes
+    ----------
+    passing : int
+        What is let go of when the task has ended.
+    kept : Counter of str
+        What its thread keeps for later tasks, by the kind of buffer.
+    """
+
+    passing: int
+    kept: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.passing + self.kept.total()
+
+
+def task_work(stage: Stage, sources: Mapping[str, HostData]) -> Work:
+    """Return the most that one task of a stage takes beside its slab.
 
     Parameters
     ----------
@@ -48,32 +72,32 @@ def task_bytes(stage: Stage, sources: Mapping[str, HostData]) -> int:
         What the user handed in, by token, as far as the stage reads it.
     """
     if stage.data is not None:
-        return 2 * _block(stage.grid, stage.dtype.itemsize)
+        return Work(2 * _block(stage.grid, stage.dtype.itemsize))
     values, level = stage.program.values, stage.program.level
-    elements = _frame_elements(stage.domain)
+    elements = stage.domain.largest * _frame_blocks(stage)
     tile = min(elements, TILE)
     called = {a for v in values if isinstance(v, Call) for a in v.args}
     last = len(values) - 1
     direct = last if level is None else -1
-    total = min(LITTLE, LEAST + elements * EACH)
+    total, kept = min(LITTLE, LEAST + elements * EACH), Counter[str]()
     for number, value in enumerate(values):
         if isinstance(value, Load) and value.inputs:
             total += _load_bytes(stage, value, sources, number == direct, number in called)
         elif isinstance(value, Product):
-            total += _product_bytes(stage, value, sources)
+            total += _product_bytes(stage, value)
+            for fused in value.fused:
+                work = task_work(stage.fused(fused), sources)
+                total, kept = total + work.passing, kept + work.kept
         elif isinstance(value, Call):
             total += _call_bytes(stage, value, number == direct)
         elif isinstance(value, Generate):
             total += _drawing_bytes(stage, value, tile)
         if number in called and isinstance(value, Apply | Generate):
             total += elements * value.dtype.itemsize
-    tiled = [v for v in values if isinstance(v, Apply | Generate | Load)]
-    widest = max((v.dtype.itemsize for v in tiled), default=0)
-    # Buffers of tiles stay with the thread; kernels of functions make two arrays beside them at most.
-    total += (min(len(tiled), 16) + 3) * max(tile * max(widest, 8), min(LITTLE, elements * 16)) if tiled else 0
+    total += passing_bytes(stage, tile)
     if level is not None:
         total += _level_bytes(stage, level, tile)
-    return total
+    return Work(total, kept + tile_scratch(stage, sources, tile))
 
 
 def least_bytes(stage: Stage) -> int:
@@ -107,9 +131,10 @@ def _block(grid: Grid, itemsize: int) -> int:
     return grid.largest * itemsize
 
 
-def _frame_elements(domain: Grid) -> int:
-    """Return the elements of a frame: a block, or several small ones that fit a tile."""
-    return min(max(domain.largest, TILE), domain.size)
+def _frame_blocks(stage: Stage) -> int:
+    """Return how many blocks a frame has: one, or several small ones of a task that fit a tile."""
+    several = max(1, TILE // max(1, stage.domain.largest))
+    return min(several, stage.domain.nblocks, stage.blocks_per_task * math.prod(stage.groups))
 
 
 def _loaded(stage: Stage, value: Load) -> int:
@@ -117,7 +142,7 @@ def _loaded(stage: Stage, value: Load) -> int:
     grid = value.frame
     if grid is None:
         grid = stage.input_grids[value.inputs[0]] if isinstance(value.access, ByBlock) else stage.domain
-    return _frame_elements(grid) * value.dtype.itemsize
+    return grid.largest * _frame_blocks(stage) * value.dtype.itemsize
 
 
 def _load_bytes(stage: Stage, value: Load, sources: Mapping[str, HostData], direct: bool, called: bool) -> int:
@@ -128,7 +153,8 @@ def _load_bytes(stage: Stage, value: Load, sources: Mapping[str, HostData], dire
         read = 2 * max(whole, max(_block(stage.input_grids[i], value.dtype.itemsize) for i in value.inputs))
     small = min(whole, TILE * value.dtype.itemsize)
     if isinstance(value.access, ByBlock):
-        return read + (small if stage.domain.largest < TILE else 0) + (whole if files else 0)
+        copied = any(not data.in_place for data in files)
+        return read + (small if stage.domain.largest < TILE else 0) + (whole if copied else 0)
     if isinstance(value.access, Move) and _is_plain(value.access):
         # Rectangles of blocks: read where they lie, tile by tile, or straight into the slab; memory is lent in eighths.
         aside = called or (not direct and value.frame != stage.domain)
@@ -155,13 +181,11 @@ def _drawing_bytes(stage: Stage, value: Generate, tile: int) -> int:
     return tile * room_of_random(source, run)
 
 
-def _product_bytes(stage: Stage, product: Product, sources: Mapping[str, HostData]) -> int:
+def _product_bytes(stage: Stage, product: Product) -> int:
     total = 2 * _block(stage.domain, product.dtype.itemsize)
     for operand in product.operands:
         grid = stage.operand_grid(operand)
         total += 2 * _block(grid, product.dtype.itemsize)
-    for fused in product.fused:
-        total += task_bytes(stage.fused(fused), sources)
     return total
 
 
@@ -191,9 +215,12 @@ def _level_bytes(stage: Stage, level: Level, tile: int) -> int:
     group = math.prod(stage.groups)
     one = _block(stage.grid, max(itemsize, stage.dtype.itemsize))
     if level.leaf:
-        seen = min(tile, stage.domain.largest)
-        states = min(seen, stage.grid.largest) * itemsize  # of one tile
-        total = kernel.room * (seen * max(level.source.itemsize, level.target.itemsize) + states) + 2 * one
+        states = min(tile, _frame_blocks(stage) * max(1024, stage.grid.largest)) * itemsize  # of one tile
+        aside = max(
+            (kernel_of(p).tiles + (p.source != p.target)) * tile * max(p.source.itemsize, p.target.itemsize)
+            for p in parts
+        )
+        total = aside + kernel.room * states + 2 * one
         return total + (kernel.room + 1) * group * one if group > 1 else total
     if kernel.fold is not None and group > 1:
         return 2 * one

@@ -14,11 +14,10 @@ from ...graph.program import Load, Product
 from ...scheduler.bound import Room, find_bound
 from ...scheduler.cluster import session
 from ...scheduler.html import size_text
-from ...scheduler.refusal import check_room
+from ...scheduler.refusal import check_room, rank_limit
 from ...scheduler.timings import find_seconds
 from ...workers.kernels.compiled.telling import tell_interpreted
 from ...workers.lock_hint import MANY
-from ...workers.memory_limit import memory_limit
 from ..execution.deferred import sketch_plan
 from ..execution.holders import held_arrays
 from .directed import find_longest_path
@@ -152,7 +151,8 @@ class Explanation:
     peak_stage : StageCost or None
         The stage that causes most of it; None where nothing is computed.
     fits : bool
-        Whether each task has room, so that computing it isn't refused.
+        Whether each task has room: its chunks in the arena, what it takes at work in the memory that there is. Else
+        computing it is refused, or spills and may end.
     """
 
     stages: tuple[StageCost, ...]
@@ -167,7 +167,7 @@ class Explanation:
     def suggestion(self) -> Suggestion | None:
         """Chunks with which it has room, where it has none: a task doesn't fit, or more is taken than there is."""
         plans = [sketch_plan(array) for array in self._arrays]
-        limit = memory_limit().nbytes // len(session().arenas)
+        limit = rank_limit(len(session().arenas))
         if not plans or (self.fits and self.peak_bytes <= limit):
             return None
         found: Suggestion | None = import_module("..planning.suggesting", __package__).suggest(plans, limit)
@@ -314,10 +314,14 @@ def explain(*arrays: Any) -> Explanation:
         notes.append(refused)
     results = {plan.token: plan.nbytes for plan in plans}
     bound = find_bound(stages, results, Room(tuple(arenas), (session().threads,) * len(arenas)), later)
+    busiest = max(mine, key=lambda s: bound.work.get(s.token, 0), default=None)
+    one, limit = max(bound.work.values(), default=0), rank_limit(len(arenas))
+    if busiest is not None and one > limit and not refused:
+        notes.append(f"{busiest.name}: a task takes up to {size_text(one)}, and there are {size_text(limit)} of memory")
     made = [_cost(s, hosts, s.token in later, took.get(s.token), bound.work.get(s.token, 0)) for s in mine]
     cause = next((cost for cost in made if cost.token == bound.stage), None)
     told = tuple(dict.fromkeys(notes))
-    return Explanation(tuple(made), told, bound.peak, bound.held, cause, not refused, tuple(lazy))
+    return Explanation(tuple(made), told, bound.peak, bound.held, cause, not refused and one <= limit, tuple(lazy))
 
 
 def _find_refusal(stages: list[Stage], plans: list[Expr], arenas: list[int]) -> str:

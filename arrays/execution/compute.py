@@ -139,14 +139,14 @@ def _values(arrays: list[ArrayBase]) -> list[np.ndarray[Any, Any]]:
 
 @contextlib.contextmanager
 def suggesting(arrays: Sequence[ArrayBase]) -> Iterator[None]:
-    """Add to an error of what has no room which chunks have."""
+    """Say in an error of what has no room which chunks have."""
     try:
         yield
     except OutOfMemory as error:
         with contextlib.suppress(Exception):  # the error that is told is the one that there was
             plan = importlib.import_module("..display.explain", __package__).explain(*arrays)
             if plan.suggestion is not None:
-                error.add_note(f"what has room: {plan.suggestion}")
+                error.args = (f"{error}; what has room: {plan.suggestion}",)
         raise
 
 

@@ -121,8 +121,9 @@ def _along(node: Expr, operands: tuple[Expr, ...], targets: list[tuple[int | Non
     own = [list(each.grid.axes) for each in node.operands]
     met = [(k, place, t) for k, each in enumerate(targets) for place, t in enumerate(each) if t is not None]
     differing = {t for k, place, t in met if own[k][place] != node.grid.axes[t]}
-    shared = {t for _, _, t in met if node.grid.axes[t].count > 1} - differing
     lead = max(range(len(own)), key=lambda k: node.operands[k].nbytes)
+    gone = isinstance(node.op, BlockFunction) and None in targets[lead]  # lines are what the result doesn't have
+    shared = {t for _, _, t in met if gone or node.grid.axes[t].count > 1} - differing
     now = operands[lead].grid.axes
     lines = [k for k, t in enumerate(targets[lead]) if t not in shared and own[lead][k].count == 1]
     wide = [

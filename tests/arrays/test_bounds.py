@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from windrow.scheduler.cluster import session
 from windrow.workers.protocol import Spill
 
 N = 1000
+explaining = importlib.import_module("windrow.arrays.display.explain")
 
 
 def arrays(n):
@@ -285,6 +287,47 @@ def test_it_grows_with_chunks_and_not_with_the_array():
     assert peak(300, 2000) > 2 * peak(300, 1000)
 
 
+COURSES = {
+    "chain": lambda a: (wr.sqrt(a["h"] * 2 + 1) - a["h"]).sum(0),
+    "transposed": lambda a: (a["x"] + a["x"].T).mean(),
+    "complex": lambda a: ((a["x"] + 1j * a["y"]) * a["x"].T).sum(0),
+    "spread of normal numbers": lambda a: a["rng"].normal(0, 1, (a["n"], a["n"]), chunks=a["n"] // 2).std(0),
+    "several": lambda a: wr.stack([a["x"].mean(), a["x"].std(), a["x"].max()]),
+    "isin": OPERATIONS["isin"],
+}
+
+
+@pytest.mark.parametrize("jit", ["on", "off"])
+@pytest.mark.parametrize("name", COURSES)
+def test_what_new_threads_keep_for_tiles_is_in_the_bound(name, jit, arena):
+    with wr.config.set(jit=jit):
+        with wr.Cluster(threads=2):
+            COURSES[name](arrays(N)).compute()  # compiled now
+        with wr.Cluster(threads=2):
+            COURSES[name](arrays(40)).compute()
+        with wr.Cluster(threads=2):
+            check(COURSES[name](arrays(N)), arena)
+
+
+def test_what_one_task_takes_counts_once():
+    def peak(threads, blocks):
+        with wr.Cluster(threads=threads):
+            x = wr.from_array(np.ones((blocks * 500, 1000)), chunks=(500, 1000))
+            return (x * 2).std(0).explain().peak_bytes
+
+    assert peak(8, 1) == peak(1, 1)
+    assert peak(8, 2) == peak(2, 2) < peak(8, 8)
+
+
+def test_small_tasks_have_small_bounds():
+    with wr.Cluster(threads=2):
+        x = wr.from_array(np.ones((8, 1000)), chunks=(4, 1000))
+        assert wr.stack([x.mean(0), x.std(0), (x * 2 + 1).max(0)]).explain().peak_bytes < 5 << 20
+        large = wr.from_array(np.ones((2000, 1000)), chunks=(500, 1000))
+        plan = wr.stack([large.mean(0), large.std(0)]).explain()
+        assert plan.peak_bytes < 24 << 20, plan  # a block has 4 MiB, and isn't copied
+
+
 def test_what_a_function_takes_is_for_its_user_to_say():
     x = wr.ones((400, 1000), chunks=(100, 1000))
     block = 100 * 1000 * 8
@@ -306,7 +349,8 @@ def refused(act):
     """Return what an error of too little memory tells, notes and all."""
     with pytest.raises(wr.OutOfMemory) as caught:
         act()
-    return "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+    assert not getattr(caught.value, "__notes__", ())
+    return str(caught.value)
 
 
 def test_what_has_no_room_is_refused_before_anything_runs():
@@ -353,6 +397,54 @@ def test_chunks_that_fit_are_suggested(kind):
         assert make(suggestion.chunks).explain().fits
         assert make(suggestion.chunks).explain().suggestion is None
         assert make(suggestion.chunks).compute() > 0
+
+
+FINER = {
+    "product of whole rows": (lambda x: (x @ x).sum(), (1500, -1)),
+    "median of one chunk": (lambda x: wr.median(x, 0), -1),
+}
+
+
+@pytest.mark.parametrize("name", FINER)
+def test_chunks_are_suggested_where_others_follow_from_them(name):
+    of, chunks = FINER[name]
+    with wr.Cluster(memory="32 MiB", threads=2):
+
+        def make(chunks):
+            return of(wr.random.default_rng(0).random((2500, 2500), chunks=chunks))
+
+        told = refused(make(-1).compute)
+        suggestion = make(-1).explain().suggestion
+        assert told.count(f"what has room: {suggestion}") == 1
+        assert told.count("the operation was created at ") == 1
+        assert make(suggestion.chunks).explain().fits
+        found = make(suggestion.chunks).compute()
+    with wr.Cluster(memory="1 GiB", threads=2):
+        assert np.allclose(make(chunks).compute(), found)
+
+
+def test_what_needs_all_of_an_array_is_to_blame_for_its_block():
+    with wr.Cluster(memory="16 MiB", threads=2):
+        told = refused(wr.linalg.eigh(wr.ones((2000, 2000), chunks=500))[0].compute)
+        assert told.startswith("eigh: it reads ones in one block, which needs 30.5 MiB; the arena has 16.0 MiB. Give ")
+        assert not wr.linalg.eigh(wr.ones((2000, 2000), chunks=500))[0].explain().fits
+
+
+def test_a_task_larger_than_memory_does_not_fit(monkeypatch):
+    def make(chunks):
+        return abs(wr.fft.fft(wr.random.default_rng(0).random((4000, 1000), chunks=chunks), axis=1)).sum()
+
+    plan = make((2000, -1)).explain()
+    assert plan.fits
+    assert plan.suggestion is None
+    limit = 100 << 20
+    monkeypatch.setattr(explaining, "rank_limit", lambda ranks: limit)
+    plan = make((2000, -1)).explain()
+    assert not plan.fits
+    assert any("a task takes up to " in note for note in plan.notes)
+    finer = make(plan.suggestion.chunks).explain()
+    assert finer.fits
+    assert finer.peak_bytes <= limit < plan.peak_bytes
 
 
 def test_results_and_functions_larger_than_memory_are_refused():

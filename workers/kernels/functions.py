@@ -112,6 +112,9 @@ _NAMED: dict[str, Callable[..., Any]] = {
     "sinc": _sinc,
 }
 
+_ROOMS = {"i0": 8, "sinc": 4, "angle": 3, "round": 2}
+"""How many arrays of a tile's size functions make beside the result; NumPy's own loops none, others one."""
+
 # One operand's buffer may be overwritten by the result: these read each element before they write it, in any loop.
 IN_PLACE = frozenset(
     [
@@ -155,6 +158,11 @@ def function(name: str) -> Callable[..., Any]:
     if not part:
         return found
     return _one_output(found, int(part))
+
+
+def room_of_function(name: str) -> int:
+    """Return how many arrays of a tile's size a function makes beside its result, at most."""
+    return 0 if isinstance(function(name), np.ufunc) else _ROOMS.get(name, 1)
 
 
 def _one_output(ufunc: np.ufunc, part: int) -> Callable[..., Any]:

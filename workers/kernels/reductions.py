@@ -45,6 +45,9 @@ class ReductionKernel:
     placed: bool = False
     fold: np.ufunc | None = None
     room: int = 3
+    """How many arrays of the size of a state it makes beside its arguments, at most; `tiles`: of the tile's size,
+    beside one that is converted."""
+    tiles: int = 2
 
 
 def _sum_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
@@ -115,7 +118,7 @@ def _ufunc_head(name: str, *, logical: bool = False) -> ReductionKernel:
     def combine(stack: Array) -> Array:
         return np.asarray(ufunc.reduce(stack, axis=0))
 
-    return ReductionKernel(tile, merge, combine, _keep, _as_is, fold=None if logical else ufunc)
+    return ReductionKernel(tile, merge, combine, _keep, _as_is, fold=None if logical else ufunc, tiles=0)
 
 
 def _count_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
@@ -199,7 +202,7 @@ def _extreme_head(name: str, *, skips: bool = False) -> ReductionKernel:
         index = partial["index"]
         return np.where(np.isnan(partial["value"]), -1, index) if skips else np.asarray(index)
 
-    return ReductionKernel(tile, merge, combine, close, finish, placed=True, room=6)
+    return ReductionKernel(tile, merge, combine, close, finish, placed=True, room=6, tiles=6)
 
 
 SIDE_BY_SIDE = 64
@@ -219,7 +222,7 @@ def _first(x: Array, value: Array, axis: int, worst: float | None) -> Array:
 
 
 def _moments_head(tile: Callable[..., Array], finish: Callable[[Array, Level], Array]) -> ReductionKernel:
-    return ReductionKernel(tile, moments_merge, _halving(moments_merge), _keep, finish, room=8)
+    return ReductionKernel(tile, moments_merge, _halving(moments_merge), _keep, finish, room=8, tiles=3)
 
 
 def _sum_combine(stack: Array) -> Array:
@@ -227,8 +230,8 @@ def _sum_combine(stack: Array) -> Array:
 
 
 REDUCTION_KERNELS: dict[str, ReductionKernel] = {
-    "sum": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is, fold=np.add),
-    "mean": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _mean_finish, fold=np.add),
+    "sum": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is, fold=np.add, tiles=0),
+    "mean": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _mean_finish, fold=np.add, tiles=0),
     "prod": _ufunc_head("multiply"),
     "min": _ufunc_head("minimum"),
     "max": _ufunc_head("maximum"),
@@ -242,10 +245,10 @@ REDUCTION_KERNELS: dict[str, ReductionKernel] = {
     "nanmin": _ufunc_head("fmin"),
     "nanmax": _ufunc_head("fmax"),
     "nanvar": ReductionKernel(
-        some_moments_tile, moments_merge, _halving(moments_merge), _keep, some_moments_finish, room=8
+        some_moments_tile, moments_merge, _halving(moments_merge), _keep, some_moments_finish, room=8, tiles=5
     ),
     "nanstd": ReductionKernel(
-        some_moments_tile, moments_merge, _halving(moments_merge), _keep, some_moments_finish, room=8
+        some_moments_tile, moments_merge, _halving(moments_merge), _keep, some_moments_finish, room=8, tiles=5
     ),
     "logical_xor": _ufunc_head("logical_xor", logical=True),
     "argmin": _extreme_head("argmin"),
@@ -265,7 +268,8 @@ def _selected_head(name: str, finish: Callable[[Array, Level], Array]) -> Reduct
     """Return the head of a reduction of what a mask selects."""
     inner = REDUCTION_KERNELS[name]
     merge = selected_merge(inner.merge)
-    return ReductionKernel(selected_tile(inner.tile, inner.close), merge, _halving(merge), _keep, finish)
+    tile, room, tiles = selected_tile(inner.tile, inner.close), inner.room + 2, inner.tiles + 1
+    return ReductionKernel(tile, merge, _halving(merge), _keep, finish, room=room, tiles=tiles)
 
 
 REDUCTION_KERNELS |= {
@@ -310,5 +314,5 @@ def _several(parts: tuple[Level, ...]) -> ReductionKernel:
         fields = [np.ascontiguousarray(stack[name]) for name in names]
         return gather([head.combine(field) for head, field in zip(heads, fields, strict=True)])
 
-    placed, most = any(head.placed for head in heads), max(head.room for head in heads)
-    return ReductionKernel(tile, merge, combine, close, _as_is, placed, room=most + 2)
+    placed, most, tiles = any(h.placed for h in heads), max(h.room for h in heads), max(h.tiles for h in heads)
+    return ReductionKernel(tile, merge, combine, close, _as_is, placed, room=most + 2, tiles=tiles)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from . import room
+
 Array = np.ndarray[Any, Any]
 
 
@@ -19,16 +21,19 @@ def more_positions(table: Array, x: Array, before: Array, side: Any) -> Array:
     return np.asarray(before + np.searchsorted(table, x, side))
 
 
+@room(8.0)
 def is_in(table: Array, x: Array) -> Array:
     """Tell which elements a table has."""
     return np.asarray(np.isin(x, table))
 
 
+@room(8.0)
 def more_is_in(table: Array, x: Array, before: Array) -> Array:
     """Tell which elements a part of a table has, or the parts before had."""
     return np.asarray(before | np.isin(x, table))
 
 
+@room(5.0)
 def is_in_sorted(table: Array, x: Array) -> Array:
     """Tell which elements a sorted table has."""
     among = np.zeros(x.shape, bool)
@@ -41,6 +46,7 @@ def is_in_sorted(table: Array, x: Array) -> Array:
     return among
 
 
+@room(5.0)
 def more_is_in_sorted(table: Array, x: Array, before: Array) -> Array:
     """Tell which elements a part of a sorted table has, or the parts before had."""
     return np.asarray(before | is_in_sorted(table, x))

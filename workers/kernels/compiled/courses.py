@@ -46,7 +46,9 @@ Places = Array | list[Array]
 LEAST_ELEMENTS = 1 << 14
 """Smaller blocks take no longer than the course's table."""
 
-_scratch, _states = Buffers(1 << 26, begin=1 << 22), Buffers(1 << 26)
+BEGIN = 1 << 20
+"""Bytes of the least memory that courses share."""
+_scratch, _states = Buffers(1 << 26, begin=BEGIN), Buffers(1 << 26)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,9 @@ WIDENED = -(1 << 20)
 """Slots of what is widened count down from here."""
 KEPT = -(1 << 21)
 """And those of what compiled loops make: they may not write where they read."""
-_tiles = Buffers(TILE * 16, begin=TILE * 8)
+BEGIN = TILE
+"""Bytes of the least buffer."""
+_tiles = Buffers(TILE * 16, begin=BEGIN)
 
 
 class Compiled(NamedTuple):

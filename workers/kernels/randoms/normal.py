@@ -35,7 +35,7 @@ SERIES = (
     -6.052172590598864e-06,
     9.475109441343972e-08,
 )
-_draws = Buffers(1 << 26, begin=5 * 8 * (PIECE // 2))
+_draws = Buffers(1 << 26, begin=1 << 16)
 
 
 def polar(u: Array, v: Array, even: Array, odd: Array | None) -> None:
