@@ -81,6 +81,8 @@ def calls(draw: Any) -> tuple[str, Any, Any, dict[str, Any], str | None, bool]:
         lossy = name.startswith("nan") and source[0] == "c" and out[0] != "c"  # a refusal of ours
         if lossy or (out[0] not in "fc" and np.isnan(data).any() and "arg" not in name):  # integers have no NaN
             out = None
+        if name.endswith(("min", "max")) and "arg" not in name and not np.can_cast(source, out or source, "safe"):
+            out = None  # in NumPy's each element meets what `out` has of the first
     return name, data, chunks, keywords, out, draw(st.integers(0, 3)) == 0 and "where" not in keywords
 
 
@@ -128,7 +130,7 @@ def compare(call: tuple[str, Any, Any, dict[str, Any], str | None, bool]) -> Non
         assert told == ours
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=EXAMPLES, derandomize="HYPOTHESIS_EXAMPLES" not in os.environ)
 @given(calls())
 def test_reductions_with_all_keywords(call: Any) -> None:
     compare(call)
