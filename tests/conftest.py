@@ -92,10 +92,10 @@ class Reruns:
         for name, text in self.failures.items():
             command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *marks, name]
             alone = subprocess.run(command, cwd=session.config.rootpath, capture_output=True, text=True, check=False)
-            if alone.returncode:
-                return
-            self.flaky[name] = text
-        session.exitstatus = pytest.ExitCode.OK
+            if not alone.returncode:
+                self.flaky[name] = text
+        if len(self.flaky) == len(self.failures):
+            session.exitstatus = pytest.ExitCode.OK
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """List them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import OutOfMemory
 from ...graph.expr import walk
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-def plan(*arrays: Any, memory: int | str | None = None, ranks: int | Literal["auto"] | None = None) -> Any:
+def plan(*arrays: Any, memory: int | str | None = None, ranks: int | str | None = None) -> Any:
     """Return the same arrays over sources in chunks that suit what is done with them; nothing runs.
 
     Chunks are chosen for all sources together whose chunks are those of "auto"; of what is stored in chunks, in

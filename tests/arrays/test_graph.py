@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from itertools import pairwise
 
 import networkx as nx
@@ -320,6 +321,9 @@ def test_a_long_history():
             x = (x * 1.5 + 1).persist()
         wr.wait(x)
         kept = 1 + 300 - 256 + 1  # the copy, what was copied, and what came after it
+        deadline = time.monotonic() + 20  # the copy is made behind what else is computed
+        while len(x.graph("tasks")) != kept and time.monotonic() < deadline:
+            time.sleep(0.01)
         assert len(nx.dag_longest_path(x.graph("stages"))) == kept
         assert len(x.graph("tasks")) == kept
 
