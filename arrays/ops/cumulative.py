@@ -19,7 +19,7 @@ from ..base import as_array, check_axis, check_dtype, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import drop_empty_chunks
 from .elementwise import where
-from .outputs import deliver_reduced
+from .outputs import deliver_reduced, dtype_by_out
 from .reduction_nodes import native
 from .reshaping import ravel
 from .ufuncs import isnan
@@ -133,7 +133,7 @@ def _flat(operation: str, a: Any, axis: Any, dtype: Any, out: Any, method: Any, 
     x = as_array(operation, "a", a)
     if axis is None or (x.ndim == 0 and axis in (0, -1)):
         x, axis = ravel(x), 0
-    found = accumulate(ufunc, x, axis, dtype, operation)
+    found = accumulate(ufunc, x, axis, dtype_by_out(x, dtype, out), operation)
     put: Array = deliver_reduced(operation, found, out)
     return put
 
@@ -146,7 +146,7 @@ def _cumulative(operation: str, x: Any, axis: Any, dtype: Any, out: Any, initial
         raise AxisError(bad(operation, "axis", axis, f"an axis of an array of {array.ndim} axes"))
     if not isinstance(initial, bool | np.bool):
         raise ArgumentError(bad(operation, "include_initial", initial, "True or False"))
-    found = accumulate(ufunc, array, 0 if axis is None else axis, dtype, operation)
+    found = accumulate(ufunc, array, 0 if axis is None else axis, dtype_by_out(array, dtype, out), operation)
     if initial:
         at = check_axis(operation, 0 if axis is None else axis, array.ndim)
         axes = list(found.expr.grid.axes)

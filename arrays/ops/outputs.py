@@ -47,6 +47,19 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *,
     return out
 
 
+def dtype_by_out(a: Any, dtype: Any, out: Any) -> Any:
+    """Return the dtype that is asked for, else that of `out` where it holds sums and products of `a` better.
+
+    NumPy takes that of `out` in any case. Here what would lose digits by it is rounded once, at the end.
+    """
+    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    own, held = getattr(a, "dtype", None), getattr(target, "dtype", None)
+    if dtype is not None or not isinstance(own, np.dtype) or not isinstance(held, np.dtype):
+        return dtype
+    wider = own.kind in "biufc" and held.kind in "fc" and (own.kind in "biu" or np.promote_types(own, held) == held)
+    return held if wider else None
+
+
 def deliver_positions(operation: str, found: Any, out: Any) -> Any:
     """Return positions, or put them into `out`, which as NumPy's is of integers that int64 holds, or of bool."""
     target = out[0] if isinstance(out, tuple) and len(out) == 1 else out

@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.keywords import refuse
 from ..base import as_array, check_dtype
 from .elementwise_nodes import apply, cast
-from .outputs import deliver_reduced
+from .outputs import deliver_reduced, dtype_by_out
 from .reduction_nodes import Axes, count_where, mask_out, reduce_from, reduce_to, target_dtype
 from .selected import reduces_selection
 
@@ -87,7 +87,7 @@ def sum(
     np.int64(112)
     """
     refuse("sum", unknown, ["axis", "dtype", "out", "keepdims", "initial", "where"])
-    found = reduce_from("sum", a, axis, dtype, keepdims, initial, where)
+    found = reduce_from("sum", a, axis, dtype_by_out(a, dtype, out), keepdims, initial, where)
     return deliver_reduced("sum", found, out)  # type: ignore[no-any-return]
 
 
@@ -151,7 +151,7 @@ def prod(
     np.int64(48)
     """
     refuse("prod", unknown, ["axis", "dtype", "out", "keepdims", "initial", "where"])
-    found = reduce_from("prod", a, axis, dtype, keepdims, initial, where)
+    found = reduce_from("prod", a, axis, dtype_by_out(a, dtype, out), keepdims, initial, where)
     return deliver_reduced("prod", found, out)  # type: ignore[no-any-return]
 
 

@@ -51,7 +51,7 @@ def plan(*arrays: Any, memory: int | str | None = None, ranks: int | str | None 
     Notes
     -----
     "auto" alone depends on shape and dtype, so that a value doesn't depend on ranks or memory. Here it does, as far as
-    chunks decide about the order of floating-point sums: give `memory` and `ranks` for the same bits elsewhere.
+    chunks decide about the order of floating-point sums: another cluster's plan may have other digits.
 
     Examples
     --------

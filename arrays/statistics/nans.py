@@ -13,7 +13,7 @@ from ..creation.filled import constant
 from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype, real, where
-from ..ops.outputs import deliver, deliver_reduced
+from ..ops.outputs import deliver, deliver_reduced, dtype_by_out
 from ..ops.reduction_nodes import drop_empty_chunks, find_axes, native, warn_of_few
 from ..ops.ufuncs import add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply
 from ..values import assigned, hold
@@ -84,7 +84,7 @@ def nansum(
     >>> wr.nansum(wr.asarray([1.0, float("nan"), 2.0])).compute()
     np.float64(3.0)
     """
-    found = red.sum(_fill("nansum", a, 0, where), axis, dtype, keepdims=keepdims)
+    found = red.sum(_fill("nansum", a, 0, where), axis, dtype_by_out(a, dtype, out), keepdims=keepdims)
     if initial is not None:
         found = add(found, hold("nansum", "initial", initial, found.dtype, assigned)[()])
     return deliver_reduced("nansum", found, out)
@@ -140,7 +140,7 @@ def nanprod(
     >>> wr.nanprod(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(6.0)
     """
-    found = red.prod(_fill("nanprod", a, 1, where), axis, dtype, keepdims=keepdims)
+    found = red.prod(_fill("nanprod", a, 1, where), axis, dtype_by_out(a, dtype, out), keepdims=keepdims)
     if initial is not None:
         found = multiply(found, hold("nanprod", "initial", initial, found.dtype, assigned)[()])
     return deliver_reduced("nanprod", found, out)

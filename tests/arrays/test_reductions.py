@@ -473,3 +473,18 @@ def test_positions_among_very_many_chunks_are_combined_at_once(name, monkeypatch
             wr.testing.assert_equal(
                 getattr(wr, name)(wr.from_array(numbers[::order], chunks=1)), getattr(np, name)(numbers[::order])
             )
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "nansum", "nanprod", "cumsum", "cumprod"])
+@pytest.mark.parametrize(("source", "held"), [("i8", "f8"), ("u1", "f4"), ("i4", "c16"), ("f4", "f8"), ("f2", "f8")])
+def test_what_out_holds_does_not_wrap(name, source, held):
+    data = np.full(40, 2**62 if source == "i8" else 200).astype(source)
+    shape = () if "cum" not in name else (40,)
+    expected, filled = np.zeros(shape, held), np.zeros(shape, held)
+    lazy = wr.zeros(shape, dtype=held, chunks=-1)
+    with np.errstate(all="ignore"):
+        getattr(np, name)(data, out=expected)
+    getattr(wr, name)(wr.from_array(data, chunks=7), out=filled)
+    getattr(wr, name)(wr.from_array(data, chunks=7), out=lazy)
+    np.testing.assert_allclose(filled, expected, rtol=1e-6)
+    np.testing.assert_array_equal(lazy.compute(), filled)
