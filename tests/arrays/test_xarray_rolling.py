@@ -76,6 +76,30 @@ def test_spreads_of_windows_take_degrees_of_freedom_and_keep_their_digits_beside
     np.testing.assert_allclose(longest.values[-1], plain.std("t"), rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:Degrees of freedom")
+@pytest.mark.parametrize("name", ["std", "var"])
+@pytest.mark.parametrize("window", [1, 2, 6])
+def test_spreads_of_windows_with_infinities_are_nan_as_numpys_are(name, window):
+    plain = field("f8")
+    plain[10, 1:3], plain[40, 2] = np.inf, -np.inf
+    plain = plain.fillna(0) if window == 2 else plain
+    value = getattr(lazy(plain, t=7).rolling(t=window, min_periods=1), name)().values
+    windows = np.lib.stride_tricks.sliding_window_view(plain.values, window, axis=0)
+    with np.errstate(invalid="ignore"):
+        expected = getattr(np, f"nan{name}")(windows, axis=-1)
+    np.testing.assert_allclose(value[window - 1 :], expected, rtol=1e-12, atol=1e-12)
+    assert np.isnan(value[10, 1:3]).all()
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "median", "std"])
+def test_windows_of_numbers_in_another_byte_order_are_reduced_to_native_ones(name):
+    swapped = lazy(field(">f4"), t=7)
+    for window in (5, 60):
+        found, expected = (getattr(x.rolling(t=window, min_periods=2), name)() for x in (swapped, swapped.astype("f4")))
+        assert found.dtype == found.values.dtype == np.dtype("=f4")
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("name", STATISTICS)
 def test_statistics_of_windows_hold_no_windows(name):
     x = xr.DataArray(wr.ones((20_000, 50), chunks=(5_000, 50), dtype="f4"), dims=("t", "x"))

@@ -83,7 +83,7 @@ def _reduced(rolling: Any, name: str, ddof: int = 0) -> Array | None:
     axis, window = obj.get_axis_num(rolling.dim[0]), int(rolling.window[0])
     before, after = (window // 2, window - 1 - window // 2) if rolling.center[0] else (window - 1, 0)
     least = 0 if name == "count" else int(rolling.min_periods)
-    dtype = np.dtype(np.int64) if name == "count" else array.dtype if floats else np.dtype(np.float64)
+    dtype = np.dtype(np.int64) if name == "count" else array.dtype.newbyteorder("=") if floats else np.dtype(np.float64)
     if name in PLACES:
         dtype = np.dtype(np.float64)
     if after == 0 and window >= array.shape[axis] and name not in STATISTICS:

@@ -22,12 +22,13 @@ def spread(x: Array, lost: Array | None, window: int) -> Array:
     """Return the squares about their mean of what is there in each window along the first axis.
 
     Nothing outside of a window leaves a trace in its digits, as it does where windows are added to and taken from.
+    That of an infinite number is NaN, as NumPy's is: it is NaN away from itself.
     """
     wide = x.astype(np.float64)
     if lost is not None:
         wide[lost] = 0
     number = np.ones((len(x), *(1,) * (x.ndim - 1))) if lost is None else (~lost).astype(np.float64)
-    return _by_doubling((number, wide, np.zeros_like(wide)), window, _join)[2]
+    return _by_doubling((number, wide, wide - wide), window, _join)[2]
 
 
 def _join(left: State, right: State, _: int) -> State:
