@@ -12,6 +12,7 @@ import mmap
 import os
 import threading
 import weakref
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,8 @@ LOOSE = 5 / 4
 _guard = threading.Lock()
 _free: list[mmap.mmap] = []
 """Those used last at the end, whose pages are the warmest."""
+_returned: deque[mmap.mmap] = deque()
+"""Those that came back since."""
 
 
 def read_buffer(shape: Sequence[int], dtype: DType) -> np.ndarray[Any, Any]:
@@ -50,11 +53,13 @@ def read_buffer(shape: Sequence[int], dtype: DType) -> np.ndarray[Any, Any]:
 def drop_read_buffers() -> None:
     """Give the system back what is kept."""
     with _guard:
+        _returned.clear()
         _free.clear()
 
 
 def _take(nbytes: int) -> mmap.mmap | None:
     with _guard:
+        _settle()
         for place in reversed(range(len(_free))):
             if nbytes <= len(_free[place]) <= max(nbytes * LOOSE, nbytes + GRAIN):
                 return _free.pop(place)
@@ -65,10 +70,20 @@ def _take(nbytes: int) -> mmap.mmap | None:
 
 
 def _give(memory: mmap.mmap) -> None:
-    with _guard:
-        _free.append(memory)
-        while sum(map(len, _free)) > KEPT:
-            del _free[0]
+    """Take memory back; a garbage collection may call this on a thread that has the guard, so nothing is waited for."""
+    _returned.append(memory)
+    if _guard.acquire(blocking=False):
+        try:
+            _settle()
+        finally:
+            _guard.release()
+
+
+def _settle() -> None:
+    while _returned:
+        _free.append(_returned.popleft())
+    while sum(map(len, _free)) > KEPT:
+        del _free[0]
 
 
 def _begin_anew() -> None:

@@ -72,3 +72,14 @@ def test_large_chunks_of_files_are_read_no_more_at_a_time_than_there_are_threads
     with wr.Cluster(threads=2):
         assert wr.from_zarr(tmp_path / "a.zarr").max().compute() == 1024
     assert 1 <= most <= 2
+
+
+@pytest.mark.timeout(20)
+def test_memory_comes_back_while_its_thread_has_the_guard():
+    """As where a garbage collection ends an array in the middle of it."""
+    array = read_buffer((1 << 18,), np.dtype(float))
+    with read_buffers._guard:
+        del array
+    assert read_buffers._returned
+    read_buffers.drop_read_buffers()
+    assert not read_buffers._returned
