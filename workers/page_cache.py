@@ -108,9 +108,12 @@ class Behind:
                 os.close(descriptor)
 
     def _end(self) -> None:
-        with self._lock:
-            self._timer = None
-        self._settle(0)
+        while True:
+            self._settle(0)
+            with self._lock:
+                if not self._ranges:
+                    self._timer = None  # only now: whoever joins it waits for the last range, too
+                    return
 
     def forget(self) -> None:
         """Leave to the parent what it has written; in a process that was forked."""

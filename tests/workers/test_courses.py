@@ -287,10 +287,14 @@ def test_blocks_whose_places_are_not_evenly_apart_go_together(runs, monkeypatch)
             together.clear()
             np.testing.assert_array_equal((a.map_blocks(np.negative) + a.map_blocks(np.square)).persist(), x * x - x)
             together.clear()
-            with pytest.raises(ZeroDivisionError) as raised:
-                a.map_blocks(fail_at, dtype=float).persist().compute()
-            assert "(1, 1)" in str(raised.value.__notes__) or "(1, 1)" in str(raised.value)
-            together.clear()
+
+
+@pytest.mark.parametrize("chunks", [60, 300])
+def test_a_function_that_fails_for_one_of_several_blocks_names_it(chunks):
+    a = wr.ones((1200, 1200), chunks=chunks).persist()
+    with pytest.raises(ZeroDivisionError) as raised:
+        a.map_blocks(fail_at, dtype=float).persist().compute()
+    assert "(1, 1)" in str(raised.value.__notes__) or "(1, 1)" in str(raised.value)
 
 
 def fail_at(block, block_id=None):
