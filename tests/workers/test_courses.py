@@ -22,7 +22,7 @@ SHAPES = [
     ((2, 3, 300, 400), (2, 3, 300, 400)),
 ]
 HEADS = ("sum", "mean", "prod", "min", "max", "var", "std")
-SOME = ("nansum", "nanmean", "nanmin", "nanmax")
+SOME = ("nansum", "nanmean", "nanmin", "nanmax", "nanvar", "nanstd")
 
 
 @pytest.fixture

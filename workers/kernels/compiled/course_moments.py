@@ -67,9 +67,9 @@ class Number:
         """Compare."""
         return self._do("less", other)
 
-    def at_least_zero(self) -> Number:
-        """Return the greater of it and zero; NaN stays."""
-        return self._do("maximum", 0.0)
+    def at_least(self, number: float) -> Number:
+        """Return the greater of it and a number; NaN stays."""
+        return self._do("maximum", number)
 
     def is_finite(self) -> Number:
         """Tell."""
@@ -108,14 +108,32 @@ class Moments:
 
     def write(self, source: Spot, elements: int, tiles: int, functions: dict[str, int]) -> None:
         """Add the calls for tiles of so many elements."""
-        plot, fold, size = self.plot, self.fold, self.dtype.itemsize
-        outer, rows, width = fold.extents(elements)
+        plot, size = self.plot, self.dtype.itemsize
+        outer, rows, width = self.fold.extents(elements)
         count = outer * width
         mean, rest, squares = (plot.lend(("moments of a tile", k), count * size) for k in range(3))
         away = plot.lend("distances", plot.cut.tile * size)
-        self._add_up(source, elements, tiles, mean)
+        self.add_up(self._sums, source, elements, tiles, mean)
         each = plot.constant(np.full(1, rows, self.dtype))
         plot.add(self._divide, (mean.going(step=size), each, mean.going(step=size)), (1, 1, count), tiles)
+        self.take_means(source, mean, away, elements, tiles)
+        self.add_up(self._sums, away, elements, tiles, rest)
+        plot.add(self._square, (away.going(step=size), away.going(step=size)), (1, 1, elements), tiles)
+        self.add_up(self._sums, away, elements, tiles, squares)
+        many = plot.constant(np.full(1, rows, DOUBLE))
+        both = mean, many, many, rest, rest, squares
+        plot.add((functions[_rest_text(self.dtype)], 0), both, (1, 0, count), tiles, kind=len(both))
+        state = [self.placed(spot, size) for spot in self.state]
+        for to, made in zip(state, (mean, rest, squares), strict=True):
+            plot.add((0, 0), (to, made), (1, 1, count * size), tiles, self.fold.first, COPY)
+        if self.fold.first:
+            sets = (*state, self._counts(), mean, rest, squares, squares, squares)
+            plot.add((functions[_merge_text(self.dtype)], 0), sets, (1, 0, count), tiles, -self.fold.first, len(sets))
+
+    def take_means(self, source: Spot, mean: Spot, away: Spot, elements: int, tiles: int) -> None:
+        """Add the calls that subtract each result's mean from its elements."""
+        plot, size = self.plot, self.dtype.itemsize
+        outer, rows, width = self.fold.extents(elements)
         length = width * size
         if width == 1:
             spots = source.going(rows * size, 0, size), mean.going(outer=size), away.going(rows * size, 0, size)
@@ -124,18 +142,10 @@ class Moments:
             way = rows * length, length, size
             spots = source.going(*way), mean.going(length, 0, size), away.going(*way)
             plot.add(self._subtract, spots, (outer, rows, width), tiles)
-        self._add_up(away, elements, tiles, rest)
-        plot.add(self._square, (away.going(step=size), away.going(step=size)), (1, 1, elements), tiles)
-        self._add_up(away, elements, tiles, squares)
-        many = plot.constant(np.full(1, rows, DOUBLE))
-        both = mean, many, many, rest, rest, squares
-        plot.add((functions[_rest_text(self.dtype)], 0), both, (1, 0, count), tiles, kind=len(both))
-        state = [Spot(s.operand, s.base, fold.group * size, fold.tile * size) for s in self.state]
-        for to, made in zip(state, (mean, rest, squares), strict=True):
-            plot.add((0, 0), (to, made), (1, 1, count * size), tiles, fold.first, COPY)
-        if fold.first:
-            sets = (*state, self._counts(), mean, rest, squares, squares, squares)
-            plot.add((functions[_merge_text(self.dtype)], 0), sets, (1, 0, count), tiles, -fold.first, len(sets))
+
+    def placed(self, spot: Spot, size: int) -> Spot:
+        """Return where the present tile's results lie in a state of numbers of so many bytes."""
+        return Spot(spot.operand, spot.base, self.fold.group * size, self.fold.tile * size)
 
     def _counts(self) -> Spot:
         """Return where a tile's two numbers are: how many elements came before, and which share its own are of all."""
@@ -146,13 +156,14 @@ class Moments:
         spot = self.plot.constant(table)
         return Spot(spot.operand, spot.base, table.strides[0], table.strides[1])
 
-    def _add_up(self, source: Spot, elements: int, tiles: int, to: Spot) -> None:
+    def add_up(self, sums: Reducer, source: Spot, elements: int, tiles: int, to: Spot) -> None:
+        """Add the calls that add up a tile."""
         if not self.fold.lanes:
-            self._sums.reduce(source, elements, tiles, to)
+            sums.reduce(source, elements, tiles, to)
             return
-        lanes, count = self._sums.lanes(source, elements, tiles, "lanes of moments")
-        self._sums.halve(lanes, count, tiles)
-        self.plot.add((0, 0), (to, lanes), (1, 1, self.dtype.itemsize), tiles, kind=COPY)
+        lanes, count = sums.lanes(source, elements, tiles, ("lanes of moments", sums.size))
+        sums.halve(lanes, count, tiles)
+        self.plot.add((0, 0), (to, lanes), (1, 1, sums.size), tiles, kind=COPY)
 
     def read(self, memory: Array, frame: Frame) -> Array:
         """Return the state as records of a partial result."""
@@ -166,47 +177,57 @@ class Moments:
         return out
 
 
-def _load(body: Body, pointer: str, dtype: DType, at: str) -> Number:
+def load(body: Body, pointer: str, dtype: DType, at: str) -> Number:
     return Number(body.text, body.text.load(dtype, pointer, at), dtype)
 
 
 @lru_cache(maxsize=2)
 def _rest_text(dtype: DType) -> str:
-    """Write what `moments._correct` does: the rest of a mean that needs it is found, and taken out of the squares."""
+    """Write `correct` for a tile whose results have equally many elements."""
     body = Body()
-    text = body.text
     with body.loop("0", "%count", "1") as i:
-        many = _load(body, "%n", DOUBLE, "0")
-        mean, m2 = _load(body, "%mean", dtype, i), _load(body, "%m2", dtype, i)
-        close = m2.less(mean * mean * many * CLOSE)
-        rest = _load(body, "%rest", dtype, i) / many
-        rest = close.both(rest.is_finite()).where(rest, 0.0)
-        left = close.where((m2.to(DOUBLE) - rest * rest * many).at_least_zero(), m2)
-        text.store(dtype, rest.to(dtype).name, "%rest", i)
-        text.store(dtype, left.to(dtype).name, "%m2", i)
+        correct(body, dtype, load(body, "%n", DOUBLE, "0"), i)
     pointers = "ptr %mean, ptr %n, ptr %none, ptr %rest, ptr %other, ptr %m2"
     return body.whole(f"define void @{ENTRY}({pointers}, i64 %rows, i64 %count, i64 %c, i64 %d) {{")
 
 
+def correct(body: Body, dtype: DType, many: Number, i: str) -> None:
+    """Write what `moments._correct` does: the rest of a mean that needs it is found, and taken out of the squares."""
+    mean, m2 = load(body, "%mean", dtype, i), load(body, "%m2", dtype, i)
+    close = m2.less(mean * mean * many * CLOSE)
+    rest = load(body, "%rest", dtype, i) / many
+    rest = close.both(rest.is_finite()).where(rest, 0.0)
+    left = close.where((m2.to(DOUBLE) - rest * rest * many).at_least(0.0), m2)
+    body.text.store(dtype, rest.to(dtype).name, "%rest", i)
+    body.text.store(dtype, left.to(dtype).name, "%m2", i)
+
+
 @lru_cache(maxsize=2)
 def _merge_text(dtype: DType) -> str:
-    """Write what `moments.moments_merge` does: a set's moments are brought to those of another."""
+    """Write `merge` for sets whose results have equally many elements."""
     body = Body()
-    text = body.text
     with body.loop("0", "%count", "1") as i:
-        before, share = (_load(body, "%counts", DOUBLE, k) for k in ("0", "1"))
-        mean_a, rest_a, m2_a = (_load(body, f"%a{k}", dtype, i) for k in range(3))
-        mean_b, rest_b, m2_b = (_load(body, f"%b{k}", dtype, i) for k in range(3))
-        apart, rests = mean_b - mean_a, rest_b - rest_a
-        wide = apart * share
-        step = wide.to(dtype)
-        mean = mean_a + step
-        whole = mean - mean_a
-        lost = (mean_a - (mean - whole)) + (step - whole) + (wide - step)
-        rest = lost.is_finite().where(lost, 0.0) + (rest_a + rests * share)
-        both = apart + rests
-        m2 = m2_a + m2_b + both * both * (before * share)
-        for value, to in ((mean, "%a0"), (rest, "%a1"), (m2, "%a2")):
-            text.store(dtype, value.to(dtype).name, to, i)
+        before, share = (load(body, "%counts", DOUBLE, k) for k in ("0", "1"))
+        merge(body, dtype, before, share, i)
     pointers = "ptr %a0, ptr %a1, ptr %a2, ptr %counts, ptr %b0, ptr %b1, ptr %b2, ptr %none, ptr %other"
     return body.whole(f"define void @{ENTRY}({pointers}, i64 %rows, i64 %count, i64 %c, i64 %d) {{")
+
+
+def merge(body: Body, dtype: DType, before: Number, share: Number, i: str) -> None:
+    """Write what `moments.moments_merge` does: a set's moments are brought to those of another.
+
+    `before` are the elements of the other set, `share` those of the first one of both.
+    """
+    mean_a, rest_a, m2_a = (load(body, f"%a{k}", dtype, i) for k in range(3))
+    mean_b, rest_b, m2_b = (load(body, f"%b{k}", dtype, i) for k in range(3))
+    apart, rests = mean_b - mean_a, rest_b - rest_a
+    wide = apart * share
+    step = wide.to(dtype)
+    mean = mean_a + step
+    whole = mean - mean_a
+    lost = (mean_a - (mean - whole)) + (step - whole) + (wide - step)
+    rest = lost.is_finite().where(lost, 0.0) + (rest_a + rests * share)
+    both = apart + rests
+    m2 = m2_a + m2_b + both * both * (before * share)
+    for value, to in ((mean, "%a0"), (rest, "%a1"), (m2, "%a2")):
+        body.text.store(dtype, value.to(dtype).name, to, i)

@@ -27,6 +27,7 @@ from .course_folds import UFUNCS, Fold, Total
 from .course_moments import Moments
 from .course_plan import INPUTS, LINE, OUT, SCRATCH, STATE, Cut, Inputs, NotCourse, Plot, Steps
 from .course_search import SEARCHES, Searched, zeroed_text
+from .course_some_moments import SomeMoments
 from .loops import LANES
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ Places = Array | list[Array]
 LEAST_ELEMENTS = 1 << 14
 """Smaller blocks take no longer than the course's table."""
 
+MOMENTS = {"var": Moments, "std": Moments, "nanvar": SomeMoments, "nanstd": SomeMoments}
 BEGIN = 1 << 20
 """Bytes of the least memory that courses share."""
 _scratch, _states = Buffers(1 << 26, begin=BEGIN), Buffers(1 << 26)
@@ -365,12 +367,12 @@ def _fold(plot: Plot, level: Level, dtype: DType, number: int) -> Total | Moment
     head, target = level.reduce.head, level.target
     if head in SEARCHES:
         return Searched(plot, Fold.of(plot.cut, tuple(level.reduce.axes), False), level, dtype)
-    if dtype != target or head not in (*UFUNCS, "var", "std", "sum_some"):
+    if dtype != target or head not in (*UFUNCS, "sum_some", *MOMENTS):
         raise NotCourse(head)
     on_lanes = target.kind in "fc" and UFUNCS.get(head, "add") == "add"
     fold = Fold.of(plot.cut, tuple(level.reduce.axes), on_lanes)
-    if head in ("var", "std"):
-        return Moments(plot, fold, partial_dtype(level.reduce, level.source, target))
+    if head in MOMENTS:
+        return MOMENTS[head](plot, fold, partial_dtype(level.reduce, level.source, target))
     if head == "sum_some":
         if target.kind != "f" or target.itemsize not in (4, 8):
             raise NotCourse(head)
