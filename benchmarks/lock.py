@@ -4,7 +4,8 @@ A row that holds the lock for a share s of its time keeps 1 / s cores busy at th
 stop each other. It is counted, not sampled: `lock.c`, loaded before Python (it takes a C compiler, and a Python whose
 library is shared), notes the processor's time of each thread between letting go of the lock and taking it again. What
 is left of the process's time has held it. `python benchmarks/lock.py` prints of each row the share, how often a
-millisecond the lock is taken, and the least milliseconds; `--threads 1,2,4,8,16` those on as many threads.
+millisecond the lock is taken, what 16 cores could make of that (Amdahl's law: the share one after the other, the rest
+16 at a time), and the least milliseconds; `--threads 1,2,4,8,16` those on as many threads.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LIMIT = 600.0
-MOST = 0.05
+MOST, CORES = 0.05, 16
 
 
 def reductions(system: System, n: int, chunk: int) -> dict[str, Callable[[], Any]]:
@@ -101,9 +102,9 @@ def small(system: System, blocks: int) -> dict[str, Callable[[], Any]]:
 
 
 GROUPS: dict[str, Callable[[System, bool], dict[str, Callable[[], Any]]]] = {
-    "reductions": lambda system, quick: reductions(system, *((1000, 250) if quick else (6000, 1000))),
-    "functions": lambda system, quick: functions(system, *((1000, 250) if quick else (3000, 1000))),
-    "draws": lambda system, quick: draws(system, 1 << 20 if quick else 1 << 25),
+    "reductions": lambda system, quick: reductions(system, *((1000, 250) if quick else (12000, 1000))),
+    "functions": lambda system, quick: functions(system, *((1000, 250) if quick else (12000, 2000))),
+    "draws": lambda system, quick: draws(system, 1 << 20 if quick else 1 << 26),
     "small": lambda system, quick: small(system, 100 if quick else 900),
 }
 """Rows that the table of workloads doesn't have."""
@@ -173,7 +174,8 @@ def main() -> None:
             print(json.dumps(row), flush=True)
         return
     counts = [int(n) for n in options.threads.split(",")]
-    print(f"{'row':36}{'lock held':>11}{'takes a ms':>12}" + "".join(f"{f'ms on {n}':>10}" for n in counts))
+    heads = f"{'row':36}{'lock held':>11}{'takes a ms':>12}{f'ms by {CORES}':>10}"
+    print(heads + "".join(f"{f'ms on {n}':>10}" for n in counts))
     with tempfile.TemporaryDirectory() as folder:
         library = str(Path(folder, "lock.so"))
         source = str(Path(__file__).with_suffix(".c"))
@@ -184,9 +186,9 @@ def main() -> None:
             found = [measure(group, n, library, options) for n in counts]
             for row in zip(*found, strict=True):
                 mark = "  <" if row[0]["share"] > MOST else ""
-                figures = f"{row[0]['share']:11.1%}{row[0]['takes']:12.1f}" + "".join(
-                    f"{each['ms']:10.1f}" for each in row
-                )
+                share, least = row[0]["share"], row[0]["ms"]
+                figures = f"{share:11.1%}{row[0]['takes']:12.1f}{least * (share + (1 - share) / CORES):10.1f}"
+                figures += "".join(f"{each['ms']:10.1f}" for each in row)
                 print(f"{row[0]['name']:36}{figures}{mark}", flush=True)
 
 
