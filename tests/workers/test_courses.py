@@ -203,6 +203,9 @@ def test_random_numbers_are_drawn_tile_by_tile(runs, shape, chunks):
         for kind, some in dtypes.items():
             made += [getattr(draw, kind)(size=shape, chunks=chunks, dtype=dtype) for dtype in some]
         made += [draw.normal(2, 3, shape, chunks=chunks), draw.uniform(2, 3, shape, chunks=chunks)]
+        made += [draw.standard_exponential(shape, chunks=chunks), draw.exponential(3, shape, chunks=chunks)]
+        made += [draw.integers(-300, 1 << 40, shape, chunks=chunks), draw.integers(-3, 9, shape, "i1", chunks=chunks)]
+        made += [draw.integers(0, 1 << 64, shape, "u8", chunks=chunks), draw.integers(0, 2, shape, "u2", chunks=chunks)]
         for each in made:
             runs.update(courses=0, tiles=0)
             with wr.config.set(jit="off"):
@@ -212,6 +215,18 @@ def test_random_numbers_are_drawn_tile_by_tile(runs, shape, chunks):
                 found = [np.asarray(x) for x in wr.compute(each, each.sum(), each.std(axis=0))]
             assert [a.tobytes() for a in wanted] == [a.tobytes() for a in found]
             assert runs["courses"]
+
+
+def test_integers_and_exponentials_are_made_without_the_interpreter(runs):
+    draw = wr.random.default_rng(1)
+    compare(
+        runs,
+        lambda: [
+            draw.integers(-5, 1000, 600_000, chunks=300_000).sum(),
+            draw.integers(0, 1 << 63, (600, 1000), "u8", chunks=(300, 500)).max(axis=0),
+            draw.exponential(2, 600_000, chunks=300_000).sum(),
+        ],
+    )
 
 
 def test_comparisons_with_numbers_that_a_dtype_does_not_hold():

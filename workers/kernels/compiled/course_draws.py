@@ -1,4 +1,7 @@
-"""Random numbers in a course: Philox's loop, NumPy's logarithm and Box and Muller's loop, tile after tile."""
+"""Random numbers in a course: Philox's loop, and what makes each distribution's numbers of its draws, tile after tile.
+
+That are Box and Muller's loop with NumPy's logarithm, products for integers, and NumPy's loops for the rest.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,17 @@ import numpy as np
 from ....graph.kinds.source import Random
 from .course import Spot
 from .course_plan import NotCourse, ufunc_loop
-from .drawing import NARROW, WORK, philox_text, pick_text, polar_text, single_text, spread_text
+from .drawing import (
+    NARROW,
+    WORK,
+    integers_text,
+    philox_text,
+    pick_text,
+    polar_text,
+    signed,
+    single_text,
+    spread_text,
+)
 from .making import ready
 
 if TYPE_CHECKING:
@@ -19,9 +32,9 @@ if TYPE_CHECKING:
     from .course_plan import Cut, Plot
 
 Array = np.ndarray[Any, Any]
-DOUBLE = np.dtype(np.float64)
+DOUBLE, WORD = np.dtype(np.float64), np.dtype(np.uint64)
 NORMALS = ("standard_normal", "normal")
-SCALED = ("normal", "uniform")
+EXPONENTIALS = ("standard_exponential", "exponential")
 NOWHERE = np.zeros(0, np.uint64)
 
 
@@ -59,7 +72,7 @@ class Drawn:
 
         source = step.source
         whole = step.axes == tuple(range(len(frame.shape))) and step.shape == frame.stage.domain.shape
-        if not isinstance(source, Random) or source.distribution not in ("random", "uniform", *NORMALS) or not whole:
+        if not isinstance(source, Random) or not _is_taken(source.distribution, step.dtype) or not whole:
             raise NotCourse("values that are generated")
         name = Draws(source.key, source.jump, NOWHERE, 1).name(1)
         origins = frame.origins.tolist()
@@ -94,6 +107,13 @@ class Drawn:
         return self.length, self.cut, self.even
 
 
+def _is_taken(distribution: str, dtype: np.dtype[Any]) -> bool:
+    """Whether the interpreter makes a distribution's numbers in their own dtype, by what a course can call."""
+    if distribution == "integers":
+        return dtype.kind in "iu"
+    return distribution in ("random", "uniform", *NORMALS) or (distribution in EXPONENTIALS and dtype == DOUBLE)
+
+
 def _check_whole(length: int, cut: Cut) -> None:
     """Raise where tiles have parts of runs."""
     if cut.tile % length or cut.group % length:
@@ -113,7 +133,16 @@ class Draw:
         """Return the loops; None in place of one that isn't there, but will be."""
         texts = [text for n, _ in self.cut.kinds() for text in self._texts(n) if text]
         texts += [spread_text()] if self.drawn.even else []
+        texts += [self._integers()] if self.drawn.source.distribution == "integers" else []
         return {text: ready(text, 1, WORK * elements) for text in texts}
+
+    @property
+    def _drawn_dtype(self) -> np.dtype[Any]:
+        """The dtype of draws, which integers are made of."""
+        return WORD if self.drawn.source.distribution == "integers" else self.dtype
+
+    def _integers(self) -> str:
+        return integers_text(self.dtype, self.drawn.source.params[1] == 1 << 64)
 
     def _runs(self, elements: int) -> tuple[int, int, int]:
         """Return of a tile how many runs it has, their length, and how many blocks each is drawn from."""
@@ -127,17 +156,46 @@ class Draw:
         _, length, width = self._runs(elements)
         is_normal = self.drawn.source.distribution in NORMALS
         if length == 1 and not is_normal:
-            return single_text(self.dtype), "", ""
-        philox = philox_text(DOUBLE if is_normal else self.dtype, is_normal, width < NARROW)
+            return single_text(self._drawn_dtype), "", ""
+        philox = philox_text(DOUBLE if is_normal else self._drawn_dtype, is_normal, width < NARROW)
         polar = polar_text(self.dtype, SERIES) if is_normal else ""
         is_even = self.drawn.cut == 0 and length == 4 * width and width >= NARROW
-        return philox, polar, "" if is_even else pick_text(self.dtype, width, length)
+        return philox, polar, "" if is_even else pick_text(self._drawn_dtype, width, length)
 
     def write(self, plot: Plot, to: Spot, elements: int, tiles: int, functions: dict[str, int]) -> None:
         """Add the calls for tiles of so many elements."""
+        distribution = self.drawn.source.distribution
+        if distribution == "integers":
+            raw = plot.lend(("raw", self.operand), plot.cut.tile * WORD.itemsize).going(step=WORD.itemsize)
+            self._draw(plot, raw, elements, tiles, functions)
+            low, span = self.drawn.source.params
+            way = functions[self._integers()], signed(span % (1 << 64))
+            plot.add(way, (raw, raw, to), (1, 0, elements), tiles, kind=3, more=signed(low % (1 << 64)))
+            return
+        self._draw(plot, to, elements, tiles, functions)
+        if distribution in ("uniform", "normal"):
+            first, second = self.drawn.source.params
+            factor, more = (second - first, first) if distribution == "uniform" else (second, first)
+            self._apply(plot, to, elements, tiles, "multiply", factor)
+            self._apply(plot, to, elements, tiles, "add", more)
+        elif distribution in EXPONENTIALS:
+            one = plot.constant(np.ones(1, self.dtype))
+            plot.add(ufunc_loop("subtract", *[self.dtype] * 3), (one, to, to), (1, 1, elements), tiles)
+            for name in ("log", "negative"):
+                plot.add(ufunc_loop(name, *[self.dtype] * 2), (to, to), (1, 1, elements), tiles)
+            for scale in self.drawn.source.params:
+                self._apply(plot, to, elements, tiles, "multiply", scale)
+
+    def _apply(self, plot: Plot, to: Spot, elements: int, tiles: int, name: str, number: float) -> None:
+        """Add the call of a ufunc with one number for all."""
+        other = plot.constant(np.full(1, number, self.dtype))
+        plot.add(ufunc_loop(name, *[self.dtype] * 3), (to, other, to), (1, 1, elements), tiles)
+
+    def _draw(self, plot: Plot, to: Spot, elements: int, tiles: int, functions: dict[str, int]) -> None:
+        """Add the calls that draw words, numbers in [0, 1) or normal ones."""
         runs, length, width = self._runs(elements)
         philox, polar, pick = self._texts(elements)
-        size, count = self.dtype.itemsize, runs * width
+        size, count = self._drawn_dtype.itemsize, runs * width
         whole = plot.lend(("whole", self.operand, tiles), 4 * count * size) if pick else to
         each = self.drawn.length
         if self.drawn.even:
@@ -157,12 +215,3 @@ class Draw:
             plot.add((functions[philox], 0), (starts, stream, whole), (1, runs, width), tiles, kind=3)
         if pick:
             plot.add((functions[pick], width), (starts, whole, to), (1, runs, length), tiles, kind=3)
-        if self.drawn.source.distribution in SCALED:
-            self._scale(plot, to, elements, tiles)
-
-    def _scale(self, plot: Plot, to: Spot, elements: int, tiles: int) -> None:
-        first, second = self.drawn.source.params
-        factor, more = (second - first, first) if self.drawn.source.distribution == "uniform" else (second, first)
-        for name, number in (("multiply", factor), ("add", more)):
-            other = plot.constant(np.full(1, number, self.dtype))
-            plot.add(ufunc_loop(name, *[self.dtype] * 3), (to, other, to), (1, 1, elements), tiles)

@@ -309,13 +309,31 @@ def _pick(dtype: DType, across: bool, length: int) -> str:
     )
 
 
+@lru_cache(maxsize=16)
+def integers_text(dtype: DType, whole: bool) -> str:
+    """Write the loop that makes integers from `low` on: of draws the high half of their product with a span, or all."""
+    body, word = Body(), np.dtype(np.uint64)
+    with body.loop("0", "%count", "1") as i:
+        text = body.text
+        value = text.load(word, "%raw", i)
+        if not whole:
+            wide, span = (text.set(f"zext i64 {each} to i128") for each in (value, "%span"))
+            value = text.set(f"lshr i128 {text.set(f'mul i128 {wide}, {span}')}, 64")
+            value = text.set(f"trunc i128 {value} to i64")
+        text.store(dtype, cast(text, text.set(f"add i64 {value}, %low"), word, dtype), "%out", i)
+    return body.whole(
+        f"define void @{ENTRY}(ptr noalias readonly %raw, ptr %none, ptr noalias %out, "
+        "i64 %rows, i64 %count, i64 %span, i64 %low) {"
+    )
+
+
 def _rounds(body: Body, counter: str, key_and_counter: list[str]) -> list[str]:
     """Write Philox's ten rounds; return the registers of a block's four words."""
     text, entry = body.text, body.entry
     words = [counter, *key_and_counter[2:]]
     for turn in range(10):
         keys = [
-            entry.set(f"add i64 {key_and_counter[j]}, {_signed(step * turn & _ALL)}") for j, step in enumerate(STEPS)
+            entry.set(f"add i64 {key_and_counter[j]}, {signed(step * turn & _ALL)}") for j, step in enumerate(STEPS)
         ]
         (high0, low0), (high1, low1) = (_product(text, words[2 * j], factor) for j, factor in enumerate(FACTORS))
         mixed = [
@@ -391,5 +409,6 @@ def _exact(x: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 
-def _signed(x: int) -> int:
+def signed(x: int) -> int:
+    """Return 64 bits as a signed integer."""
     return x - (1 << 64) if x >> 63 else x
