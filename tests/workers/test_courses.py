@@ -218,15 +218,15 @@ def test_random_numbers_are_drawn_tile_by_tile(runs, shape, chunks):
 
 
 def test_integers_and_exponentials_are_made_without_the_interpreter(runs):
-    draw = wr.random.default_rng(1)
-    compare(
-        runs,
-        lambda: [
+    def make():
+        draw = wr.random.default_rng(1)
+        return [
             draw.integers(-5, 1000, 600_000, chunks=300_000).sum(),
             draw.integers(0, 1 << 63, (600, 1000), "u8", chunks=(300, 500)).max(axis=0),
             draw.exponential(2, 600_000, chunks=300_000).sum(),
-        ],
-    )
+        ]
+
+    compare(runs, make)
 
 
 def test_comparisons_with_numbers_that_a_dtype_does_not_hold():
