@@ -19,7 +19,7 @@ from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise
 from .kinds.move import Move, Route, join_operands, rechunk
 from .kinds.reduction import Reduce, expand
-from .kinds.source import Source
+from .kinds.source import Host, Source
 from .kinds.view import leads_back
 from .patches import compose
 from .pushing import push_down
@@ -29,6 +29,7 @@ from .writes import Writes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+COPY = Elementwise("copy", (0,))
 JOINED = 64
 """Joins of more operands are cut into groups."""
 
@@ -54,6 +55,7 @@ def _simplify_node(
     if isinstance(op, Reduce):
         return expand(node, operands[0])
     if isinstance(op, Move):
+        operands = tuple([_copied(operand, stored) for operand in operands])
         inner = operands[0]
         if len(operands) == 1 and isinstance(inner.op, Move) and not stored(inner.token):
             composed = _compose_slices(inner.op, op)
@@ -66,7 +68,7 @@ def _simplify_node(
         elif (cut := _cut(op, operands[0], node, stored)) is not None:
             op, operands = cut, operands[0].operands
         if len(operands) == 1 and _identity(op, operands[0], node):
-            return Expr(Elementwise("copy", (0,)), operands, node.grid, node.dtype, node.origin, None, node.token)
+            return Expr(COPY, operands, node.grid, node.dtype, node.origin, None, node.token)
         direct = {child.token for child in node.operands}
         if all(e.token in direct for e in operands):
             pushed = push_down(node, op, operands, sole, stored)
@@ -77,6 +79,19 @@ def _simplify_node(
     if op is node.op:
         return with_operands(node, operands)
     return Expr(op, operands, node.grid, node.dtype, node.origin, node.pin, node.token)
+
+
+def _copied(node: Expr, stored: Callable[[str], bool]) -> Expr:
+    """Return what a copy is of: a move reads that as well, and the copy needn't be held.
+
+    A copy of what is read from elsewhere is what reads it once.
+    """
+    while node.op == COPY and not stored(node.token):
+        (below,) = node.operands
+        if below.dtype != node.dtype or isinstance(below.op, Host):
+            break
+        node = below
+    return node
 
 
 def _is_generated(node: Expr, below: Expr, stored: Callable[[str], bool]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -19,7 +19,7 @@ from .kernels.compiled import Places
 from .kernels.interpreter.block_calls import BlockError
 from .kernels.interpreter.frame import Frame
 from .kernels.interpreter.tile_regions import TILE
-from .kernels.reductions import kernel_of
+from .kernels.reductions import is_folded, kernel_of
 
 if TYPE_CHECKING:
     from ..graph.grid import Index
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 Array = np.ndarray[Any, Any]
-FOLDED = 1 << 12
-"""Elements of a block from which on partial results are folded: NumPy adds few of them in another order."""
 SMALL, FEW = 1 << 18, 4
 """Bytes of partial results that are remembered, and of how many shapes."""
 NEVER: dict[tuple[int, tuple[int, ...]], Array] = {}
@@ -178,9 +176,8 @@ def _is_constant(stage: Stage) -> bool:
 
 def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array) -> None:
     """Reduce the blocks of one group to one result."""
-    fold = kernel_of(level).fold
-    if not level.leaf and fold is not None and stage.grid.largest >= FOLDED:
-        _finish(level, _fold(level, fold, reader, blocks, out)[None], out)
+    if is_folded(stage, level):
+        _finish(level, _fold(stage, level, reader, blocks, out), out)
         return
     if level.leaf:
         partials = [_partials(_frame(stage, reader, frame)) for frame in _frames(stage, blocks, reader)]
@@ -190,16 +187,41 @@ def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array
     _finish(level, kernel_of(level).combine(stack)[None] if len(stack) > 1 else stack, out)
 
 
-def _fold(level: Level, fold: np.ufunc, reader: Reader, blocks: Index, out: Array) -> Array:
-    """Combine large blocks of partial results one after the other, as `combine` does it, but with no copies of them."""
-    first, *rest = blocks.tolist()
-    partial = _partial(level, reader, first)
-    place = out.reshape(partial.shape)
-    made = place if place.dtype == partial.dtype and np.shares_memory(place, out) else np.empty_like(partial)
-    np.copyto(made, partial)
-    for block in rest:
-        fold(made, _partial(level, reader, block), out=made)
+def _fold(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array) -> Array:
+    """Combine large partial results as they come, as `combine` does it, but with no copies of them."""
+    fold = kernel_of(level).fold
+    assert fold is not None
+    made: Array | None = None
+    for block in blocks.tolist():
+        first = made is None
+        for shape, place, part in _parts(stage, level, reader, block):
+            if made is None:
+                there = out.reshape(shape)
+                fits = there.dtype == part.dtype and np.shares_memory(there, out)
+                made = there if fits else np.empty(shape, part.dtype)
+            if first:
+                made[place] = part
+            else:
+                fold(made[place], part)
+    assert made is not None
     return made
+
+
+def _parts(stage: Stage, level: Level, reader: Reader, block: int) -> Iterator[tuple[tuple[int, ...], Any, Array]]:
+    """Give the parts of a block's partial result: its shape, where the part belongs, and the part."""
+    if not level.leaf:
+        partial = _partial(level, reader, block)[None]
+        yield partial.shape, ..., partial
+        return
+    frame = _frame(stage, reader, np.array([block]))
+    made = compiled.reduce(frame)
+    if made is None:
+        made = frame.reduce_by_course()
+    if made is not None:
+        yield made.shape, ..., made
+        return
+    for kept, part in frame.reduce_parts():
+        yield frame.partial_shape, (slice(None), *kept), part
 
 
 def _partial(level: Level, reader: Reader, block: int) -> Array:

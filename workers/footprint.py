@@ -21,7 +21,7 @@ from ..graph.kinds.view import View
 from ..graph.program import Apply, Call, Generate, Load, Product
 from .kernels.blocks import block_function, fills, room_of
 from .kernels.interpreter.tile_regions import TILE
-from .kernels.reductions import kernel_of
+from .kernels.reductions import is_folded, kernel_of
 from .scratch import passing_bytes, tile_scratch
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def read_bytes(stage: Stage, sources: Mapping[str, HostData]) -> int:
     """Return the bytes that I/O threads have read for one task before it begins."""
     slow = [i for i, token in enumerate(stage.inputs) if token in sources and sources[token].slow]
     return sum(
-        2 * _loaded(stage, v) for v in stage.program.values if isinstance(v, Load) and any(i in slow for i in v.inputs)
+        2 * _read(stage, v) for v in stage.program.values if isinstance(v, Load) and any(i in slow for i in v.inputs)
     )
 
 
@@ -145,12 +145,19 @@ def _loaded(stage: Stage, value: Load) -> int:
     return grid.largest * _frame_blocks(stage) * value.dtype.itemsize
 
 
+def _read(stage: Stage, value: Load) -> int:
+    """Return the bytes of a value in all blocks of a group, which are read before a task begins."""
+    return _loaded(stage, value) // _frame_blocks(stage) * max(_frame_blocks(stage), math.prod(stage.groups))
+
+
 def _load_bytes(stage: Stage, value: Load, sources: Mapping[str, HostData], direct: bool, called: bool) -> int:
     whole = _loaded(stage, value)
     files = [sources[stage.inputs[i]] for i in value.inputs if stage.inputs[i] in sources]
     read = 0
     if any(not data.in_memory for data in files):
-        read = 2 * max(whole, max(_block(stage.input_grids[i], value.dtype.itemsize) for i in value.inputs))
+        read = 2 * max(
+            _read(stage, value), max(_block(stage.input_grids[i], value.dtype.itemsize) for i in value.inputs)
+        )
     small = min(whole, TILE * value.dtype.itemsize)
     if isinstance(value.access, ByBlock):
         copied = any(not data.in_place for data in files)
@@ -221,7 +228,7 @@ def _level_bytes(stage: Stage, level: Level, tile: int) -> int:
             for p in parts
         )
         total = aside + kernel.room * states + 2 * one
-        return total + (kernel.room + 1) * group * one if group > 1 else total
-    if kernel.fold is not None and group > 1:
+        return total + (kernel.room + 1) * group * one if group > 1 and not is_folded(stage, level) else total
+    if group > 1 and is_folded(stage, level):
         return 2 * one
     return (kernel.room + 1) * group * one

@@ -17,6 +17,8 @@ from ..grid import Axis, Grid
 
 GROUP_BYTES = 1 << 20
 GROUP_BLOCKS = 4096
+LEAST_TASKS = 16
+"""Groups of thin blocks aren't formed where fewer tasks would be left."""
 SELECTED = "selected_"
 """Begins the names of reductions of pairs of an element and whether it counts."""
 
@@ -92,16 +94,29 @@ def expand(expr: Expr, operand: Expr) -> Expr:
     while True:
         itemsize = operand.dtype.itemsize if leaf else partial.itemsize
         groups = _groups(current.grid, reduce.axes, current.grid.largest * itemsize, leaf)
+        if leaf and _is_thin(current.grid, reduce.axes, itemsize, partial.itemsize):
+            # As the next level would take them, to its bits: what is as large as the blocks isn't written down.
+            thin = _partials_grid(current.grid, reduce.axes, groups)
+            above = _groups(thin, reduce.axes, thin.largest * partial.itemsize, False)
+            groups = above if math.prod(thin.counts) >= LEAST_TASKS * math.prod(above) else groups
         counts = [-(-n // g) for n, g in zip(current.grid.counts, groups, strict=True)]
         final = all(counts[a] == 1 for a in reduce.axes)
         op = Level(reduce, groups, leaf, final, operand.shape, operand.dtype, expr.dtype)
         if final:
             return Expr(op, (current,), expr.grid, expr.dtype, expr.origin, None, expr.token)
-        axes = [
-            Axis.regular(n, 1) if i in reduce.axes else axis
-            for i, (axis, n) in enumerate(zip(current.grid.axes, counts, strict=True))
-        ]
-        current, leaf = Expr(op, (current,), Grid(axes), partial, expr.origin), False
+        grid = _partials_grid(current.grid, reduce.axes, groups)
+        current, leaf = Expr(op, (current,), grid, partial, expr.origin), False
+
+
+def _partials_grid(grid: Grid, axes: tuple[int, ...], groups: tuple[int, ...]) -> Grid:
+    """Return the grid of a level's partial results: along reduced axes one for each group."""
+    return Grid([Axis.regular(-(-a.count // groups[i]), 1) if i in axes else a for i, a in enumerate(grid.axes)])
+
+
+def _is_thin(grid: Grid, axes: tuple[int, ...], itemsize: int, partial: int) -> bool:
+    """Whether large blocks' partial results take about as many bytes as the blocks."""
+    reduced = math.prod(grid.axes[a].largest for a in axes)
+    return grid.largest * itemsize > GROUP_BYTES and reduced * itemsize < 2 * partial
 
 
 def _groups(grid: Grid, axes: tuple[int, ...], block_bytes: int, leaf: bool) -> tuple[int, ...]:

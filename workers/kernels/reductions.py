@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.kinds.reduction import SELECTED, Level, count_reduced
+from ...graph.kinds.reduction import GROUP_BYTES, SELECTED, Level, count_reduced
 from ...graph.together import field_name
 from .blocks.positions import coordinates
 from .moments import moments_finish, moments_merge, moments_tile, some_moments_finish, some_moments_tile
@@ -25,7 +25,11 @@ from .sums import add_along, is_whole, lanes_of, reduce_lanes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ...graph.stage import Stage
+
 Array = np.ndarray[Any, Any]
+FOLDED = 1 << 12
+"""Elements of a block from which on partial results are folded: NumPy adds few of them in another order."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class ReductionKernel:
     tile(x, axes, level, origin) -> state; merge(a, b) -> state; close(state, shape) -> partial result;
     combine(stack) -> partial result; finish(partial, level) -> result. States and partial results have a first axis
     of blocks, and length one along reduced axes. `placed` heads want the positions at which a tile begins.
+    fold(a, b) puts a large partial result into another, as combine does it, in place.
     """
 
     tile: Callable[[Array, tuple[int, ...], Level, Array], Any]
@@ -43,7 +48,7 @@ class ReductionKernel:
     close: Callable[[Any, tuple[int, ...]], Array]
     finish: Callable[[Array, Level], Array]
     placed: bool = False
-    fold: np.ufunc | None = None
+    fold: Callable[[Array, Array], object] | None = None
     room: int = 3
     """How many arrays of the size of a state it makes beside its arguments, at most; `tiles`: of the tile's size,
     beside one that is converted."""
@@ -70,6 +75,10 @@ def _sum_merge(a: Array, b: Array) -> Array:
         return np.asarray(np.add(a, b, out=a))
     np.add(a[:, : b.shape[1]], b, out=a[:, : b.shape[1]])
     return a
+
+
+def _add(a: Array, b: Array) -> None:
+    np.add(a, b, out=a)
 
 
 def _sum_close(state: Array, shape: tuple[int, ...]) -> Array:
@@ -118,7 +127,7 @@ def _ufunc_head(name: str, *, logical: bool = False) -> ReductionKernel:
     def combine(stack: Array) -> Array:
         return np.asarray(ufunc.reduce(stack, axis=0))
 
-    return ReductionKernel(tile, merge, combine, _keep, _as_is, fold=None if logical else ufunc, tiles=0)
+    return ReductionKernel(tile, merge, combine, _keep, _as_is, fold=None if logical else merge, tiles=0)
 
 
 def _count_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
@@ -230,16 +239,16 @@ def _sum_combine(stack: Array) -> Array:
 
 
 REDUCTION_KERNELS: dict[str, ReductionKernel] = {
-    "sum": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is, fold=np.add, tiles=0),
-    "mean": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _mean_finish, fold=np.add, tiles=0),
+    "sum": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is, fold=_add, tiles=0),
+    "mean": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _mean_finish, fold=_add, tiles=0),
     "prod": _ufunc_head("multiply"),
     "min": _ufunc_head("minimum"),
     "max": _ufunc_head("maximum"),
     "any": _ufunc_head("logical_or", logical=True),
     "all": _ufunc_head("logical_and", logical=True),
-    "count_nonzero": ReductionKernel(_count_tile, _sum_merge, _sum_combine, _keep, _as_is, fold=np.add),
-    "sum_some": ReductionKernel(_some_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is, fold=np.add),
-    "count_some": ReductionKernel(_some_count_tile, _sum_merge, _sum_combine, _keep, _as_is, fold=np.add),
+    "count_nonzero": ReductionKernel(_count_tile, _sum_merge, _sum_combine, _keep, _as_is, fold=_add),
+    "sum_some": ReductionKernel(_some_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is, fold=_add),
+    "count_some": ReductionKernel(_some_count_tile, _sum_merge, _sum_combine, _keep, _as_is, fold=_add),
     "var": _moments_head(moments_tile, moments_finish),
     "std": _moments_head(moments_tile, moments_finish),
     "nanmin": _ufunc_head("fmin"),
@@ -314,5 +323,19 @@ def _several(parts: tuple[Level, ...]) -> ReductionKernel:
         fields = [np.ascontiguousarray(stack[name]) for name in names]
         return gather([head.combine(field) for head, field in zip(heads, fields, strict=True)])
 
+    folds = [head.fold for head in heads if head.fold is not None]
+
+    def fold(a: Array, b: Array) -> None:
+        for name, each in zip(names, folds, strict=True):
+            each(a[name], b[name])
+
     placed, most, tiles = any(h.placed for h in heads), max(h.room for h in heads), max(h.tiles for h in heads)
-    return ReductionKernel(tile, merge, combine, close, _as_is, placed, room=most + 2, tiles=tiles)
+    by_field = fold if len(folds) == len(heads) else None
+    return ReductionKernel(tile, merge, combine, close, _as_is, placed, by_field, most + 2, tiles)
+
+
+def is_folded(stage: Stage, level: Level) -> bool:
+    """Whether a group's partial results are folded as they come: large ones, and at leaves those of large blocks."""
+    if kernel_of(level).fold is None or stage.grid.largest < FOLDED:
+        return False
+    return not level.leaf or stage.domain.largest * level.source.itemsize > GROUP_BYTES

@@ -117,17 +117,39 @@ class Frame:
 
         None where the frame is wide and no course takes it.
         """
+        if (made := self.reduce_by_course()) is not None or self.is_wide:
+            return made
+        out: Array | None = None
+        for kept, part in self.reduce_parts():
+            if part.shape == self.partial_shape:
+                return part
+            if out is None:
+                out = np.empty(self.partial_shape, part.dtype)
+            out[(slice(None), *kept)] = part
+        assert out is not None
+        return out
+
+    @property
+    def partial_shape(self) -> tuple[int, ...]:
+        """The shape of the blocks' partial results."""
         level = self.program.level
         assert level is not None
-        last = len(self.program.values) - 1
-        head = self.head
-        axes = tuple(a + 1 for a in level.reduce.axes)
-        target = (len(self.blocks), *(1 if i in level.reduce.axes else n for i, n in enumerate(self.shape)))
-        found = courses.reduce(self)
-        if found is not None:
-            return head.close(tuple(found) if level.parts else found[0], target[1:])
-        if self.is_wide:
+        return (len(self.blocks), *(1 if i in level.reduce.axes else n for i, n in enumerate(self.shape)))
+
+    def reduce_by_course(self) -> Array | None:
+        """Return a partial result for each block where a course makes them."""
+        level = self.program.level
+        assert level is not None
+        if (found := courses.reduce(self)) is None:
             return None
+        return self.head.close(tuple(found) if level.parts else found[0], self.partial_shape[1:])
+
+    def reduce_parts(self) -> Iterator[tuple[Region, Array]]:
+        """Reduce tile by tile; give each part of the partial results, and where it belongs."""
+        level = self.program.level
+        assert level is not None
+        last, head = len(self.program.values) - 1, self.head
+        axes = tuple(a + 1 for a in level.reduce.axes)
         states: dict[tuple[int, ...], tuple[Region, Any]] = {}
         for region, made in self._tiles(last):
             kept = tuple([slice(0, 1) if i in level.reduce.axes else s for i, s in enumerate(region)])
@@ -135,17 +157,8 @@ class Frame:
             origin = self.origins + [s.start for s in region] if head.placed else NOWHERE
             state = head.tile(made, axes, level, origin)
             states[key] = (kept, head.merge(states[key][1], state) if key in states else state)
-        if len(states) == 1:
-            ((_, state),) = states.values()
-            return head.close(state, target[1:])
-        out: Array | None = None
         for kept, state in states.values():
-            part = head.close(state, tuple(s.stop - s.start for s in kept))
-            if out is None:
-                out = np.empty(target, part.dtype)
-            out[(slice(None), *kept)] = part
-        assert out is not None
-        return out
+            yield kept, head.close(state, tuple(s.stop - s.start for s in kept))
 
     def _fill(self, number: int, out: Array) -> None:
         """Make a value that is generated or applied in `out`: by a course, or tile by tile."""
