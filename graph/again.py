@@ -3,7 +3,8 @@
 `x - x.mean()` needs all of x for the mean before it needs any of it again. What is drawn by a formula, or computed from
 such or from the user's data element by element, is as soon made again as written to disk and read. So where more than
 half of the memory would be held so long, the readers that wait for others get a copy of the expression, under other
-names, and each chunk goes as soon as it is read.
+names, and each chunk goes as soon as it is read. What is quick to draw is drawn again in any memory, where it is much:
+that takes about as long as the system takes to hand out memory for it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import numpy as np
 
 from .access import distinct
 from .expr import Expr, rewrite, walk, with_operands
-from .kinds.source import Host
+from .generated import is_cheap
+from .kinds.source import Host, Random
 from .program import Apply, Generate, Load
 from .stage import relations
 from .token import token_of
@@ -29,12 +31,17 @@ WIDE = 8
 """A reader waits where one task needs more than one of so many chunks beforehand."""
 MOST_VALUES = 16
 """Values of a program that is little work."""
+MUCH = 1 << 28
+"""Bytes that are held in no case if they are quick to draw."""
+QUICK = frozenset(["random", "integers"])
+"""Distributions whose numbers take two or three nanoseconds each."""
 
 
 def find_waiting(stages: Sequence[Stage], roots: set[str], room: int) -> dict[str, set[str]]:
     """Return what to make again: tokens of stages whose chunks would be held long, and of the readers that wait."""
     data = {stage.token for stage in stages if stage.data is not None}
-    large = [s for s in stages if s.grid.size * s.dtype.itemsize > room // 2 and s.token not in roots]
+    large = [s for s in stages if s.token not in roots and s.grid.size * s.dtype.itemsize > min(MUCH, room // 2)]
+    large = [s for s in large if s.grid.size * s.dtype.itemsize > room // 2 or _is_quick(s)]
     large = [s for s in large if _is_little_work(s, data)]
     if not large:
         return {}
@@ -52,6 +59,14 @@ def _is_little_work(stage: Stage, data: set[str]) -> bool:
     values = stage.program.values
     plain = all(isinstance(v, Apply | Generate | Load) for v in values) and stage.program.level is None
     return stage.data is None and plain and len(values) <= MOST_VALUES and data.issuperset(stage.inputs)
+
+
+def _is_quick(stage: Stage) -> bool:
+    """Whether a stage only draws numbers that take no longer to draw than to keep."""
+    (*others, last) = stage.program.values
+    if others or not isinstance(last, Generate):
+        return False
+    return is_cheap(last.source) or (isinstance(last.source, Random) and last.source.distribution in QUICK)
 
 
 def _waits(reader: Stage, stage: Stage, stages: Sequence[Stage], reads: Mapping[str, Reads]) -> bool:

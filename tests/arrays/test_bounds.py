@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.graph import again
 from windrow.scheduler import spiller
 from windrow.scheduler.arena import Arena
 from windrow.scheduler.cluster import session
@@ -437,6 +438,17 @@ def test_what_is_little_work_is_made_again_where_memory_is_short(name, source, m
         found = make().compute()
     assert not spilled
     assert np.array_equal(found, expected)  # the same bits
+
+
+def test_what_is_quick_to_draw_is_drawn_again_in_any_memory(monkeypatch):
+    x, y = (wr.random.default_rng(1).random((rows, 1 << 17), chunks=(1, -1)) for rows in (64, 512))
+    assert (y - y.mean()).max().explain().peak_bytes < y.nbytes / 2
+    held = [make(x).compute() for make in (*WAITING.values(), wr.cumsum)]
+    monkeypatch.setattr(again, "MUCH", 1 << 20)
+    with wr.Cluster(threads=2):  # another one remembers no plans
+        found = [make(x).compute() for make in (*WAITING.values(), wr.cumsum)]
+    for a, b in zip(found, held, strict=True):
+        assert np.array_equal(a, b)  # the same bits
 
 
 @pytest.mark.ranks
