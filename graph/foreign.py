@@ -19,6 +19,8 @@ KEYWORDS = {
     "threads_per_worker": "windrow.Cluster(threads=…) says how many threads a rank has",
     "nthreads": "windrow.Cluster(threads=…) says how many threads a rank has",
     "processes": "windrow.Cluster(ranks=…) is what starts processes",
+    "memory": "windrow.plan(x, memory=…) looks for chunks that fit, windrow.Cluster(memory=…) is how much there is",
+    "ranks": "windrow.plan(x, ranks=…) looks for chunks that suit so many, windrow.Cluster(ranks=…) starts them",
     "memory_limit": "windrow.Cluster(memory=…) says how many bytes chunks may take on all ranks",
     "block_size_limit": "chunks='64 MiB', or the setting 'chunk_bytes', says how large chunks become",
     "limit": "chunks='64 MiB', or the setting 'chunk_bytes', says how large chunks become",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -24,6 +25,17 @@ if TYPE_CHECKING:
 Sample = Callable[..., Any]
 SMALL = 127
 """The largest integer that every dtype of integers holds."""
+_KINDS = {
+    "b": "bools",
+    "i": "integers",
+    "f": "floats",
+    "c": "complex numbers",
+    "M": "datetimes",
+    "m": "timedeltas",
+}
+_LARGEST = {"b": "?", "i": "i8", "f": "f8", "c": "c16", "M": "M8[s]", "m": "m8[s]"}
+_SAYS_NOTHING = re.compile("not supported for the input types|did not contain a loop|only defined for")
+"""What NumPy says of any ufunc and any operands that it refuses."""
 
 
 def split(operation: str, values: Sequence[Any]) -> tuple[list[Array], list[Arg]]:
@@ -89,10 +101,32 @@ def _find_dtypes(operation: str, sample: Sample, operands: Sequence[Any]) -> lis
             found = sample(*given)
     except TypeError as error:
         kinds = ", ".join(str(each) if isinstance(each, np.dtype) else repr(each) for each in operands)
-        raise DTypeError(f"{operation}: operands are {kinds}; expected dtypes that it takes ({error})") from error
+        taken = _name_kinds(sample) if isinstance(sample, np.ufunc) else ""
+        why = "" if taken and _SAYS_NOTHING.search(str(error)) else f" ({error})"
+        raise DTypeError(
+            f"{operation}: operands are {kinds}; expected {taken or 'dtypes that it takes'}{why}"
+        ) from error
     except OverflowError as error:
         raise RangeError(f"{operation}: {error}; expected a number that the other operands' dtype can hold") from error
     return [np.asarray(f).dtype for f in (found if isinstance(found, tuple) else (found,))]
+
+
+def _name_kinds(ufunc: np.ufunc) -> str:
+    """Say what a ufunc of NumPy takes: one kind of dtype for all operands, or different ones."""
+    words = [word for kind, word in _KINDS.items() if _takes(ufunc, _LARGEST[kind])]
+    loops = dict.fromkeys(tuple([np.dtype(c).kind for c in loop[: ufunc.nin]]) for loop in ufunc.types)
+    mixed = [kinds for kinds in loops if len(set(kinds)) > 1 and _KINDS.keys() >= set(kinds)]
+    words += [" with ".join(_KINDS[kind] for kind in kinds) for kinds in mixed]
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _takes(ufunc: np.ufunc, dtype: str) -> bool:
+    try:
+        with np.errstate(all="ignore"):
+            ufunc(*[np.empty(0, dtype)] * ufunc.nin)
+    except TypeError:
+        return False
+    return True
 
 
 def apply(operation: str, function: str, values: Sequence[Any], sample: Sample) -> Array:

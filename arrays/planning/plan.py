@@ -12,6 +12,7 @@ from ...scheduler.resources import read_bytes, read_ranks
 from ..base import wrap
 from ..execution.holders import held_arrays, map_held
 from .search import Choice, Need, choose, find_places
+from .suggesting import describe_cut, suggest
 
 if TYPE_CHECKING:
     from ...graph.expr import Expr
@@ -46,7 +47,7 @@ def plan(*arrays: Any, memory: int | str | None = None, ranks: int | str | None 
     ArgumentError
         An argument neither is a Windrow array nor holds one; `memory` or `ranks` can't be read.
     OutOfMemory
-        No chunks that were tried let it run in `memory`.
+        No chunks that were tried let it run in `memory`; it says which were best, and how much they need.
 
     Notes
     -----
@@ -73,13 +74,35 @@ def plan(*arrays: Any, memory: int | str | None = None, ranks: int | str | None 
 def _solve(roots: list[Expr], need: Need) -> list[Expr]:
     """Return expressions over the sources' chunks that cost least."""
     first = Choice.of(roots, {}, need)
-    hopeless = need.memory is not None and first.explained.held_bytes > need.memory
-    best = first if hopeless else choose(first, find_places(list(walk(roots)), _free_axes), need)
+    if need.memory is not None and first.explained.held_bytes > need.memory:
+        raise OutOfMemory(_refusal(roots, first, need.memory))
+    best = choose(first, find_places(list(walk(roots)), _free_axes), need)
     if best.over and need.memory is not None:
-        takes = f"with the best chunks that were tried a rank takes {size_text(best.explained.peak_bytes)}"
-        why = _blame(best, need.memory)
-        raise OutOfMemory(f"plan: argument 'memory' is {size_text(need.memory)}, and {takes}; {why}")
+        raise OutOfMemory(_refusal(roots, best, need.memory))
     return best.roots
+
+
+def _refusal(roots: list[Expr], best: Choice, memory: int) -> str:
+    """Say what was tried, what takes most of it, and what would do: a limit, or other chunks."""
+    explained, limit = best.explained, f"plan: argument 'memory' is {size_text(memory)}"
+    peak, held, largest = explained.peak_bytes, explained.held_bytes, max(roots, key=lambda root: root.nbytes)
+    enough = f"; memory='{-(-peak >> 20)} MiB' suffices" if explained.fits else ""
+    if held > memory:
+        where = f" at {largest.origin.short}" if largest.origin.file else ""
+        alone = f"{largest.label}{where}: the results alone take {size_text(held)}"
+        return f"{limit}, and {alone}: write them to a file (to_zarr, save), or reduce them{enough}"
+    takes = f"takes {size_text(peak)} a rank" if explained.fits else "has no room in this cluster"
+    other = suggest(roots, memory)
+    fits = f"; what fits: {other.text}" if other else ""
+    return (
+        f"{limit}, and the best that was tried, {_describe_chunks(roots, best)}, {takes}; {_blame(best)}{enough}{fits}"
+    )
+
+
+def _describe_chunks(roots: list[Expr], best: Choice) -> str:
+    """Name the chunks of the choice: those of the largest array that may be cut otherwise."""
+    places = [p for p in find_places(list(walk(roots)), _free_axes) if p.largest.token in best.grids]
+    return describe_cut(places[0], best)[0] if places else "the chunks that there are (others for chunks='auto' alone)"
 
 
 def _free_axes(node: Expr) -> tuple[int, ...]:
@@ -87,18 +110,17 @@ def _free_axes(node: Expr) -> tuple[int, ...]:
     return tuple([i for i, axis in enumerate(node.grid.axes) if axis.is_free and axis.length > 1])
 
 
-def _blame(best: Choice, memory: int) -> str:
-    """Say which operation takes more than there is, why, and what helps."""
-    explained, largest = best.explained, max(best.roots, key=lambda root: root.nbytes)
-    held, stage = explained.held_bytes, explained.peak_stage
-    if held > memory // 2 or stage is None:
-        name = largest.label + (f" at {largest.origin.short}" if largest.origin.file else "")
-        return f"{name}: the results stay, {size_text(held)}; write them to a file (to_zarr, save), or reduce them"
+def _blame(best: Choice) -> str:
+    """Say which operation takes most, why, and what helps."""
+    explained = best.explained
+    stage, left = explained.peak_stage, explained.peak_bytes - explained.held_bytes
+    if stage is None:
+        return f"the results take {size_text(explained.held_bytes)} of it"
     name = stage.name + (f" at {stage.origin.rpartition('/')[2]}" if stage.origin else "")
     if stage.planned:
-        return f"{name}: it is planned when it runs, and counts as twice what it reads and makes; give more memory"
-    tasks = stage.work_bytes * session().threads
-    if tasks > memory // 2:
-        return f"{name}: its tasks take {size_text(tasks)} at once; give more memory, or cut its input by rechunk"
-    waiting = size_text(explained.peak_bytes - held - tasks)
-    return f"{name}: chunks that wait to be read take {waiting}; give more memory, or a cluster with smaller arenas"
+        return f"{name}: it is planned when it runs, and counts as twice what it reads and makes"
+    tasks = stage.work_bytes * min(session().threads, stage.tasks)
+    if tasks > left // 2:
+        helps = "" if best.grids else ": smaller chunks of its input take less"
+        return f"{name}: its tasks take {size_text(tasks)} at once{helps}"
+    return f"{name}: chunks that wait to be read take {size_text(left - tasks)}"

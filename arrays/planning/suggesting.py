@@ -40,12 +40,16 @@ def suggest(roots: Sequence[Expr], limit: int) -> Suggestion | None:
 
 
 def _describe(place: Place, found: Choice) -> Suggestion:
+    change, chunks = describe_cut(place, found)
+    return Suggestion(f"{change}: then a rank takes at most {size_text(found.explained.peak_bytes)}", chunks)
+
+
+def describe_cut(place: Place, found: Choice) -> tuple[str, tuple[Any, ...]]:
+    """Return how a user writes the chunks that were chosen for some arrays, and these chunks."""
     leaf = place.largest
     axes = found.grids[leaf.token].axes
     chunks: tuple[Any, ...] = tuple([-1 if a.count == 1 else a.largest if a.is_regular else a.sizes() for a in axes])
     where = f" at {leaf.origin.short}" if leaf.origin.file else ""
     others = f", and as many for the {len(place.nodes) - 1} others like it" if len(place.nodes) > 1 else ""
     change = f"rechunk({chunks})" if isinstance(leaf.op, Move) else f"chunks={chunks} for {leaf.label}"
-    return Suggestion(
-        f"{change}{where}{others}: then a rank takes at most {size_text(found.explained.peak_bytes)}", chunks
-    )
+    return f"{change}{where}{others}", chunks

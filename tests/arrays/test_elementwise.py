@@ -175,6 +175,28 @@ def test_a_scalar_out_of_range_is_refused_at_the_call():
         wr.zeros(3, "u1") + 300
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda f: f << 1, "left_shift: operands are float64, 1; expected bools or integers"),
+        (lambda f: wr.invert(f), "invert: operands are float64; expected bools or integers"),
+        (lambda f: wr.gcd(f, f), "gcd: operands are float64, float64; expected integers"),
+        (lambda f: wr.isnat(f), "isnat: operands are float64; expected datetimes or timedeltas"),
+        (lambda f: wr.ldexp(f, f), "expected bools, integers or floats with integers"),
+        (lambda f: wr.sqrt(f.astype("M8[s]")), "expected bools, integers, floats or complex numbers"),
+        (
+            lambda f: f.astype("M8[s]") + f.astype("M8[s]"),
+            "expected bools, integers, floats, complex numbers, timedeltas, datetimes with timedeltas or timedeltas "
+            "with datetimes (ufunc 'add' cannot use operands with types dtype('<M8[s]') and dtype('<M8[s]'))",
+        ),
+    ],
+)
+def test_an_error_says_what_kinds_of_dtypes_an_operation_takes(make, message):
+    with pytest.raises(wr.DTypeError) as raised:
+        make(wr.ones(3))
+    assert str(raised.value).endswith(message)
+
+
 def test_errors_name_operation_and_operands():
     with pytest.raises(wr.ShapeError, match=r"add.*\(3,\), \(4,\)"):
         wr.ones(3) + wr.ones(4)

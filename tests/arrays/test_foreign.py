@@ -56,6 +56,12 @@ def test_names(call, words):
         (lambda: anything.Cluster(n_workers=3), "Cluster: argument 'n_workers' is 3"),
         (lambda: anything.Cluster(memory_limit="1 GB"), "windrow.Cluster(memory=…)"),
         (lambda: x.rechunk(2, block_size_limit=100), "chunks='64 MiB'"),
+        (lambda: x.sum(memory="1 GiB"), "windrow.plan(x, memory=…) looks for chunks that fit"),
+        (
+            lambda: anything.asarray(x).explain(memory=3),
+            "expected no such keyword, and no other; windrow.plan",
+        ),
+        (lambda: x.T.explain(ranks=3), "windrow.plan(x, ranks=…)"),
         (lambda: anything.linalg.norm(x, axes=0), "did you mean 'axis'?"),
     ],
 )

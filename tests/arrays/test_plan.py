@@ -1,6 +1,7 @@
 """Chunks that are chosen for a whole computation, and expressions over sources in other chunks."""
 
 import importlib
+import re
 
 import numpy as np
 import pytest
@@ -196,7 +197,7 @@ def test_what_can_be_cut_fits_into_half_of_its_source(name):
 
 
 REFUSED = {
-    "results": (lambda x: x + 1, "add at test_plan.py:.*: the results stay, 512.0 MiB"),
+    "results": (lambda x: x + 1, "add at test_plan.py:.*: the results alone take 512.0 MiB"),
     "planned": (lambda x: wr.sort(x.ravel())[5], "sort at test_plan.py:.*: it is planned when it runs"),
     "users": (lambda x: wr.map_blocks(np.sort, x.rechunk(-1)).max(), "map_blocks.*its tasks take .* at once"),
     "waiting": (
@@ -209,8 +210,27 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_planned_is_refused_with_the_operation_and_why(name):
     make, message = REFUSED[name]
-    with pytest.raises(wr.OutOfMemory, match=rf"plan: argument 'memory' is 256.0 MiB, .* takes .* [MG]iB; .*{message}"):
-        wr.plan(make(wr.random.default_rng(1).random((8192, 8192))), memory="256 MiB")
+    lazy = make(wr.random.default_rng(1).random((8192, 8192)))
+    with pytest.raises(wr.OutOfMemory, match=rf"plan: argument 'memory' is 256.0 MiB, and .*{message}") as raised:
+        wr.plan(lazy, memory="256 MiB")
+    enough = re.search(r"memory='(\d+ MiB)' suffices", str(raised.value))
+    assert enough is not None
+    assert wr.plan(lazy, memory=enough[1]).shape == lazy.shape
+
+
+def test_a_refusal_names_the_chunks_that_were_tried_and_others_that_fit():
+    with pytest.raises(wr.OutOfMemory, match=r"the best that was tried, chunks=.* for random at test_plan.py:"):
+        wr.plan(wr.random.default_rng(1).random((4000, 4000)).std(axis=0).sum(), memory="256 KiB")
+    mine = wr.random.default_rng(1).random((4000, 4000), chunks=-1)
+    with pytest.raises(wr.OutOfMemory, match=r"the chunks that there are .* what fits: chunks=.* for random"):
+        wr.plan(mine.std(axis=0).sum(), memory="64 MiB")
+
+
+def test_what_the_cluster_has_no_room_for_is_said_so():
+    with wr.Cluster(memory="16 MiB", threads=1):
+        x = wr.random.default_rng(1).random((2000, 2000), chunks=-1)
+        with pytest.raises(wr.OutOfMemory, match=r"has no room in this cluster; random at test_plan.py:\d+"):
+            wr.plan((x + x.T).sum(), memory="20 GiB")
 
 
 @pytest.mark.parametrize(
@@ -267,7 +287,7 @@ def test_a_list_that_holds_itself():
 
 def test_what_fits_into_no_memory_is_refused():
     x = wr.random.default_rng(1).random((4000, 4000))
-    with pytest.raises(wr.OutOfMemory, match=r"'memory' is 64.0 KiB, .* takes .* MiB; fft at test_plan.py:\d+: "):
+    with pytest.raises(wr.OutOfMemory, match=r"'memory' is 64.0 KiB, and fft at test_plan.py:\d+: the results alone"):
         wr.plan(wr.fft.fft(x, axis=1), memory="64 KiB")
 
 
