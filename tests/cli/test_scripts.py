@@ -72,6 +72,32 @@ def test_an_interrupt_under_mpirun(jobs, mpi, whom):
         assert "ended while it ran" not in said
 
 
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_driver_that_is_asked_to_end_and_killed_at_once(jobs, mpi, asked):
+    text = f"""
+        import ctypes, os, subprocess
+        import windrow as wr
+
+        driver = os.getpid()
+
+        def held(block):
+            if os.getpid() == driver:
+                ask = "kill -TERM %d; sleep 0.05; " % driver if {asked} else ""
+                subprocess.Popen(["sh", "-c", "sleep 0.3; %skill -KILL %d" % (ask, driver)])
+                ctypes.PyDLL(None).usleep(20_000_000)  # Python's lock is held: no handler runs
+            return block
+
+        child = os.fork()
+        if not child:
+            os.kill(os.getpid(), 15)  # is no word of the driver's
+        os.waitpid(child, 0)
+        wr.map_blocks(held, wr.ones(100, chunks=1), dtype=float).compute()
+    """
+    done = jobs.script("mpirun", text)
+    assert done.returncode != 0
+    assert ("ended while it ran" in done.stderr) != asked, done.stderr
+
+
 def test_a_forked_child_computes_for_itself(jobs, how):
     text = """
         import multiprocessing, os, sys, warnings

@@ -6,7 +6,10 @@ import contextlib
 import fcntl
 import mmap
 import os
+import signal
 import sys
+import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,13 +55,16 @@ class Guard:
     def __init__(self, kill_ranks: bool = True) -> None:
         read, self._write = os.pipe()
         self.notes = Notes() if kill_ranks else None
+        self._signals: tuple[int, int] | None = None
         told: list[str] = []
         actions: list[Any] = []
         stderr = -1
         if self.notes is not None:
             told.append("tell")
             stderr = _lasting_stderr()
-            actions += [(os.POSIX_SPAWN_DUP2, stderr, 3), (os.POSIX_SPAWN_DUP2, self.notes.descriptor, 4)]
+            self._signals = _high_pipe()
+            kept = (stderr, self.notes.descriptor, self._signals[0])
+            actions += [(os.POSIX_SPAWN_DUP2, own, number) for number, own in enumerate(kept, 3)]
         self.owner = os.getpid()
         script = str(Path(__file__).with_name("janitor.py"))
         # Its output goes nowhere: it lives longer than the driver, and who reads the driver's pipes waits for
@@ -95,6 +101,18 @@ class Guard:
         """Delete these in the end."""
         self._tell(*(f"folder {path}" for path in paths))
 
+    def tell_signals(self) -> None:
+        """Have the janitor told of each signal as it comes, by C code: Python may have no time to.
+
+        For the main thread. Where somebody else, such as an event loop, is told already nothing is changed.
+        """
+        if self._signals is not None:
+            before = signal.set_wakeup_fd(self._signals[1], warn_on_full_buffer=False)
+            if before >= 0:
+                signal.set_wakeup_fd(before)
+            else:
+                os.register_at_fork(after_in_child=partial(_forget_signals, self._signals[1]))
+
     def quiet(self) -> None:
         """Tell that this process is about to leave in good order."""
         self._tell("quiet")
@@ -120,6 +138,23 @@ def _lasting_stderr() -> int:
     high = fcntl.fcntl(found, fcntl.F_DUPFD_CLOEXEC, 10)
     os.close(found)
     return high
+
+
+def _high_pipe() -> tuple[int, int]:
+    """Return a pipe that never blocks its writer, with numbers that a janitor has no use for."""
+    low = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in low]
+    for end in low:
+        os.close(end)
+    return high[0], high[1]
+
+
+def _forget_signals(own: int) -> None:
+    """In a forked child: what it gets isn't the driver's."""
+    if threading.current_thread() is threading.main_thread():
+        told = signal.set_wakeup_fd(-1)
+        if told != own:
+            signal.set_wakeup_fd(told)
 
 
 def _is_open(descriptor: int) -> bool:

@@ -13,7 +13,8 @@ It reads lines from its standard input, whose other end only the driver holds, a
 - ``quiet``: the driver leaves in good order.
 
 With "tell" as the third argument, file 3 is the driver's standard error, and file 4 a memory in which the driver
-notes which of its users' functions run: when it ends without a word, they are named.
+notes which of its users' functions run: when it ends without a word, they are named. File 5 is a pipe with the number
+of each signal that the driver gets, written by C code: of a driver that was asked to end nothing is said.
 
 When the driver is gone, by whatever end, the ranks get half a second to leave, then SIGKILL: a rank that sits
 in C code holding the interpreter's lock hears nothing else. Then the folders go, and then the janitor.
@@ -38,8 +39,9 @@ NOTE_BYTES = 512
 class Janitor:
     """What is guarded, and what is to be done at the end."""
 
-    def __init__(self, driver: int) -> None:
+    def __init__(self, driver: int, tells: bool) -> None:
         self.driver = driver
+        self.tells = tells
         self.ranks: dict[int, int] = {}
         self.daemons: dict[int, int] = {}
         self.launchers: dict[int, tuple[int, float]] = {}
@@ -57,12 +59,15 @@ class Janitor:
                 pass
             return
         poll.register(driver, select.POLLIN)
+        if self.tells:
+            poll.register(5, select.POLLIN)
         while True:
-            ready = poll.poll(250 if self.leaving else None)
-            for fd, _ in ready:
-                if fd == 0 and not self.read():
-                    return
-            if any(fd == driver for fd, _ in ready):
+            ready = {fd for fd, _ in poll.poll(250 if self.leaving else None)}
+            if 5 in ready and not hear():
+                poll.unregister(5)
+            if 0 in ready and not self.read():
+                return
+            if driver in ready:
                 while self.read():  # what it said last still counts
                     pass
                 return
@@ -142,6 +147,17 @@ def notes() -> list[str]:
     return []
 
 
+def hear() -> bool:
+    """Read the signals that the driver got, and say nothing of its end if it was asked for; False when none can come.
+
+    `mpirun` kills it a few milliseconds later: too few for a Python that is at something to tell of it.
+    """
+    numbers = os.read(5, 65536)
+    if signal.SIGTERM in numbers:
+        hush()
+    return bool(numbers)
+
+
 def hush() -> None:
     """Let go of the driver's standard error: whoever reads it waits for its end."""
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -213,9 +229,11 @@ def main() -> None:
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
         signal.signal(number, signal.SIG_IGN)
-    janitor = Janitor(int(sys.argv[1]))
+    janitor = Janitor(int(sys.argv[1]), "tell" in sys.argv[3:])
     janitor.watch()
-    if "tell" in sys.argv[3:]:
+    if janitor.tells:
+        if select.select([5], [], [], 0)[0]:
+            hear()
         speak(janitor.driver)
     janitor.finish(kill_ranks="wait" not in sys.argv[2:])
 

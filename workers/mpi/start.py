@@ -356,6 +356,7 @@ def _end_quietly_by_launcher() -> None:
 
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, end)
+        guard().tell_signals()
 
 
 def _ignore_interrupts() -> None:
