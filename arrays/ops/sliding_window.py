@@ -9,16 +9,18 @@ import numpy as np
 
 from ...graph.axismap import AxisMap, Slice
 from ...graph.errors import BadValue, ShapeError, bad
+from ...graph.expr import Expr
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Full
 from ...graph.positions import Runs
-from ..base import as_array, check_axis, check_shape, make, wrap
+from ..base import ArrayBase, as_array, check_axis, check_shape, make, wrap
 from .moving import move
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...graph.expr import Op
     from ..array import Array
 
 __all__ = [
@@ -77,8 +79,8 @@ def sliding_window_view(
     Notes
     -----
     NumPy's function returns a view; here the windows are made, chunk by chunk, and take as many times the memory of `x`
-    as a window has elements. For sums and means over windows, `map_overlap` with NumPy's function inside needs none of
-    it.
+    as a window has elements. Sums, means, products of integers and extremes over windows, with or without NaN, need
+    none of it: they are found without the windows, and so are those of what elementwise functions make of windows.
 
     Examples
     --------
@@ -111,41 +113,76 @@ def sliding_window_view(
     places = [cut[i] if i in along else own for i, own in enumerate(array.expr.grid.axes)]
     if math.prod(lengths) == 0 or array.size == 0:
         return make(Full(np.zeros((), array.dtype)[()]), (), Grid([*places, *windows]), array.dtype)
+    op = BlockFunction("signal:windows", (lengths, along), (tuple(range(array.ndim)),))
+    return make(op, (_reached(array, along, reach, places),), Grid([*places, *windows]), array.dtype)
+
+
+def _reached(array: Array, along: Sequence[int], reach: Sequence[int], places: Sequence[Axis]) -> Array:
+    """Return blocks of all that windows which begin in chunks of places reach."""
     steps: list[tuple[int | None, AxisMap]] = [(i, Slice()) for i in range(array.ndim)]
     read = list(array.expr.grid.axes)
     for i in set(along):
         blocks = np.arange(places[i].count)
         start, sizes = places[i].start(blocks), places[i].size(blocks) + reach[i]
         steps[i], read[i] = (i, Runs(start, sizes)), Axis.of_sizes(sizes)
-    op = BlockFunction("signal:windows", (lengths, along), (tuple(range(array.ndim)),))
-    return make(op, (move("windows", array, steps, read),), Grid([*places, *windows]), array.dtype)
+    return move("windows", array, steps, read)
 
 
 SHORT = 2
 """Elements of the longest window that is reduced by looking at all of them."""
 
+REDUCED = ("sum", "prod", "min", "max", "mean", "nanmin", "nanmax", "nanmean")
+"""Reductions that windows needn't be made for."""
+
 
 def reduce_windows(name: str, array: Array, axes: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
     """Return a reduction of windows, which takes hardly longer for longer ones; None where it isn't one."""
-    node = array.expr
-    if not isinstance(node.op, BlockFunction) or node.op.function != "signal:windows":
+    source = _under_windows(array.expr)
+    if source is None or name not in REDUCED:
         return None
-    lengths, along = node.op.params
-    if (
-        len(lengths) != 1
-        or lengths[0] <= SHORT
-        or axes != (array.ndim - 1,)
-        or name not in ("sum", "prod", "min", "max")
-    ):
+    lengths, along = array.expr.op.params  # type: ignore[attr-defined]
+    if math.prod(lengths) <= SHORT or axes != tuple(range(source.grid.ndim, array.ndim)):
         return None
     if array.dtype.kind not in "biuf" or dtype.kind not in "biuf":
         return None
     if name == "prod" and dtype.kind == "f":  # in another order it may leave the range of floats on the way
         return None
-    op = BlockFunction(
-        "signal:reduced_windows", (lengths[0], along[0], name, dtype.str), (tuple(range(array.ndim - 1)),)
-    )
-    return make(op, tuple(map(wrap, node.operands)), Grid(node.grid.axes[:-1]), dtype)
+    reach = [n - m for n, m in zip(source.grid.shape, array.shape, strict=False)]
+    places = [
+        _shortened(own, n) if n <= own.largest else Axis.regular(own.length - n, n)
+        for own, n in zip(source.grid.axes, reach, strict=True)
+    ]
+    op = BlockFunction("signal:reduced_windows", (lengths, along, name, dtype.str), (tuple(range(source.grid.ndim)),))
+    return make(op, (_reached(wrap(source), along, reach, places),), Grid(places), dtype)
+
+
+def over_windows(op: Op, operands: Sequence[ArrayBase], dtype: np.dtype[Any]) -> Array | None:
+    """Return the windows that an elementwise function of windows is; None where it takes anything else."""
+    nodes = [x.expr for x in operands]
+    pairs = [(node, source) for node in nodes if (source := _under_windows(node)) is not None]
+    if not pairs:
+        return None
+    windows, first = pairs[0]
+    sources = []
+    for node in nodes:
+        source = _under_windows(node)
+        if source is None and isinstance(node.op, Full):  # as zeros_like makes them: windows of zeros are zeros
+            source = Expr(node.op, (), first.grid, node.dtype, node.origin)
+        elif (node.op, node.grid) != (windows.op, windows.grid):
+            return None
+        if source is None or source.grid != first.grid:
+            return None
+        sources.append(wrap(source))
+    (reached,) = windows.operands
+    wide = make(reached.op, (make(op, sources, first.grid, dtype),), reached.grid, dtype)
+    return make(windows.op, (wide,), windows.grid, dtype)
+
+
+def _under_windows(node: Expr) -> Expr | None:
+    """Return what all windows of an array are made of; None for what is no windows."""
+    if not isinstance(node.op, BlockFunction) or node.op.function != "signal:windows":
+        return None
+    return node.operands[0].operands[0]
 
 
 def _places(grid: Grid, reach: Sequence[int], small: int) -> list[Axis]:

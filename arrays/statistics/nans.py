@@ -15,6 +15,7 @@ from ..ops import reductions as red
 from ..ops.elementwise import astype, real, where
 from ..ops.outputs import deliver, deliver_reduced, dtype_by_out
 from ..ops.reduction_nodes import drop_empty_chunks, find_axes, native, warn_of_few
+from ..ops.sliding_window import reduce_windows
 from ..ops.ufuncs import add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply
 from ..values import assigned, hold
 
@@ -308,6 +309,9 @@ def _mean_of_some(array: Array, axis: Axes, keepdims: bool, dtype: np.dtype[Any]
     warn_of_few("mean", count_reduced(array.expr.grid.shape, axes), 0)
     if not isinstance(keepdims, bool | np.bool):
         raise ArgumentError(bad("nanmean", "keepdims", keepdims, "True or False"))
+    of_windows = None if keepdims else reduce_windows("nanmean", array, axes, array.dtype)
+    if of_windows is not None:
+        return astype(of_windows, dtype)
     grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
     heads = {"sum_some": array.dtype, "count_some": np.dtype(np.int64)}
     total, count = (make(Reduce(head, axes, bool(keepdims)), (array,), grid, wide) for head, wide in heads.items())
@@ -371,7 +375,10 @@ def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, m
         raise ShapeError(
             f"{operation}: array of shape {array.shape} has no elements along axis {axis!r}; expected some, or initial="
         )
-    if has_nan(array):
+    of_windows = None if keepdims else reduce_windows(operation, array, axes, array.dtype)
+    if of_windows is not None:
+        found = of_windows
+    elif has_nan(array):
         given = drop_empty_chunks(array, axes)
         found = make(Reduce(operation, axes, bool(keepdims)), (given,), grid, array.dtype)
     else:

@@ -151,3 +151,24 @@ def test_results_have_the_arrays_chunks(tmp_path, window):
     found = given.rolling(t=window).mean()
     assert found.chunks == given.chunks
     found.to_dataset(name="v").to_zarr(tmp_path / "v", consolidated=False)
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty", "ignore:All-NaN", "ignore:invalid value")
+@pytest.mark.parametrize("kind", ["f4", "f8", "i4"])
+@pytest.mark.parametrize("window", [{"t": 3}, {"t": 30}, {"t": 7, "x": 3}])
+@pytest.mark.parametrize("center", [False, True])
+def test_reductions_of_windows_that_construct_makes_make_none(kind, window, center):
+    plain = field(kind)
+    given = lazy(plain, t=11, y=3)
+    several = []
+    for x in (given, plain):
+        windows = x.rolling(window, center=center).construct({each: f"{each}_window" for each in window})
+        axes = [f"{each}_window" for each in window]
+        made = [getattr(windows, name)(axes) for name in ("mean", "sum", "max", "min", "count")]
+        made += [getattr(windows, name)(axes, skipna=False) for name in ("mean", "max")]
+        several.append([*made, (2 * windows - 1).sum(axes)])
+    for found, expected in zip(*several, strict=True):
+        assert found.dtype == expected.dtype
+        assert "sliding_window_view" not in str(wr.explain(found.data))
+    for found, expected in zip(wr.compute(*(each.data for each in several[0])), several[1], strict=True):
+        np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-4)

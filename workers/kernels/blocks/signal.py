@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -73,19 +74,39 @@ def windows(x: Array, lengths: tuple[int, ...], axes: tuple[int, ...]) -> Array:
     return np.lib.stride_tricks.sliding_window_view(x, lengths, axes)
 
 
-_STEPS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum}
+_STEPS = {
+    "sum": np.add, "mean": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "nanmin": np.fmin,
+    "nanmax": np.fmax,
+}  # fmt: skip
 
 
 LONG = 64
 """Elements of a window from which on runs are gone through, and from which down windows are doubled."""
 
 
-def reduced_windows(x: Array, length: int, axis: int, name: str, dtype: str) -> Array:
-    """Return the sum, product or extreme of each window along an axis; only elements of the window take part in it."""
-    step, lines, target = _STEPS[name], np.moveaxis(x, axis, 0), np.dtype(dtype)
+def reduced_windows(x: Array, lengths: tuple[int, ...], axes: tuple[int, ...], name: str, dtype: str) -> Array:
+    """Return a reduction of each window along axes; only elements of the window take part in it."""
+    target = np.dtype(dtype)
     with np.errstate(all="ignore"):
-        made = (_by_runs if length > LONG else _by_doubling)(lines, length, step, target)
-    return np.moveaxis(made, 0, axis)
+        if name == "nanmean" and len(axes) == 1:
+            lines = np.moveaxis(x, axes[0], 0)
+            made = _in_pieces(lines, lengths[0], "mean", np.asarray(lengths[0]), 1, target, 0)
+            return np.moveaxis(made, 0, axes[0])
+        if name == "nanmean":
+            lost = np.isnan(x)
+            count = _along(~lost, lengths, axes, np.add, np.dtype(np.int64))
+            total = _along(np.where(lost, x.dtype.type(0), x), lengths, axes, np.add, target)
+            return np.asarray(total / count.astype(target))
+        made = _along(x, lengths, axes, _STEPS[name], target)
+        return np.asarray(made / target.type(math.prod(lengths))) if name == "mean" else made
+
+
+def _along(x: Array, lengths: tuple[int, ...], axes: tuple[int, ...], step: np.ufunc, target: np.dtype[Any]) -> Array:
+    """Reduce windows along one axis after the other."""
+    for length, axis in zip(lengths, axes, strict=True):
+        reduce_lines = _by_runs if length > LONG else _by_doubling
+        x = np.moveaxis(reduce_lines(np.moveaxis(x, axis, 0), length, step, target), 0, axis)
+    return x
 
 
 def _by_doubling(x: Array, length: int, step: np.ufunc, target: np.dtype[Any]) -> Array:
@@ -144,18 +165,27 @@ def rolled(
     The block comes with all that its windows reach. Beyond the ends of the axis, which has `length` elements, NaN is
     missing, and so are other numbers, which are zero.
     """
-    shape = tuple(s.stop - s.start for s in where)
-    out, window = np.empty(shape, dtype), sum(reach) + 1
+    window = sum(reach) + 1
     places = np.arange(where[axis].start, where[axis].stop)
     inside = np.minimum(places + reach[1] + 1, length) - np.maximum(places - reach[0], 0)
-    lines, results = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
+    lines = np.moveaxis(x, axis, 0)
+    with np.errstate(all="ignore"):
+        made = _in_pieces(lines, window, name, inside, least, np.dtype(dtype), ddof)
+    return np.moveaxis(made, 0, axis)
+
+
+def _in_pieces(
+    lines: Array, window: int, name: str, inside: Array, least: int, dtype: np.dtype[Any], ddof: int
+) -> Array:
+    """Return reductions of windows along the first axis, of so many lines at once as a cache holds."""
+    out = np.empty((lines.shape[0] - window + 1, *lines.shape[1:]), dtype)
+    results = out
     if lines.ndim == 1:
         lines, results = lines[:, None], results[:, None]
     step = max(1, PIECE // max(1, lines.size // max(1, lines.shape[1])))
     inside = inside.reshape(-1, *(1,) * (lines.ndim - 1))
-    with np.errstate(all="ignore"):
-        for at in range(0, lines.shape[1], step):
-            results[:, at : at + step] = _rolled(lines[:, at : at + step], window, inside, name, least, out.dtype, ddof)
+    for at in range(0, lines.shape[1], step):
+        results[:, at : at + step] = _rolled(lines[:, at : at + step], window, inside, name, least, dtype, ddof)
     return out
 
 
