@@ -24,6 +24,7 @@ from .kinds.view import leads_back
 from .patches import compose
 from .pushing import push_down
 from .recurring import recall, recurs
+from .thin import reduce_in_cells
 from .writes import Writes
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _simplify_node(
 ) -> Expr:
     op = node.op
     if isinstance(op, Reduce):
-        return expand(node, operands[0])
+        return reduce_in_cells(expand(node, operands[0]), operands[0], sole, stored)
     if isinstance(op, Move):
         operands = tuple([_copied(operand, stored) for operand in operands])
         inner = operands[0]

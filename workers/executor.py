@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..graph.kinds.reduction import Level
     from ..graph.program import Program
     from ..graph.stage import Stage
+    from .kernels.reductions import ReductionKernel
     from .reader import Reader
 
 Array = np.ndarray[Any, Any]
@@ -176,6 +177,12 @@ def _is_constant(stage: Stage) -> bool:
 
 def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array) -> None:
     """Reduce the blocks of one group to one result."""
+    if level.tree:
+        parts = (_partials(_frame(stage, reader, np.array([block]))) for block in blocks.tolist())
+        made = _combine(kernel_of(level), parts, level.tree)
+        assert made is not None
+        _finish(level, made, out)
+        return
     if is_folded(stage, level):
         _finish(level, _fold(stage, level, reader, blocks, out), out)
         return
@@ -185,6 +192,21 @@ def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array
     else:
         stack = np.stack([_partial(level, reader, block) for block in blocks.tolist()])
     _finish(level, kernel_of(level).combine(stack)[None] if len(stack) > 1 else stack, out)
+
+
+def _combine(kernel: ReductionKernel, parts: Iterator[Array], tree: tuple[int, ...]) -> Array | None:
+    """Combine so many partial results as they come, so many of what they come to, and so on; None: none came."""
+    if not tree:
+        return next(parts, None)
+    several = (part for _ in range(tree[-1]) if (part := _combine(kernel, parts, tree[:-1])) is not None)
+    if kernel.fold is None:
+        stack = list(several)
+        return kernel.combine(np.concatenate(stack))[None] if len(stack) > 1 else next(iter(stack), None)
+    made = next(several, None)
+    for part in several:
+        assert made is not None
+        kernel.fold(made, part)
+    return made
 
 
 def _fold(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array) -> Array:

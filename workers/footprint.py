@@ -228,6 +228,9 @@ def _level_bytes(stage: Stage, level: Level, tile: int) -> int:
             for p in parts
         )
         total = aside + kernel.room * states + 2 * one
+        if level.tree:
+            counts = (1,) * len(level.tree) if kernel.fold is not None else level.tree
+            return total + (kernel.room + 1) * sum(counts) * one
         return total + (kernel.room + 1) * group * one if group > 1 and not is_folded(stage, level) else total
     if group > 1 and is_folded(stage, level):
         return 2 * one

@@ -44,7 +44,8 @@ class Level(Op):
 
     `leaf` says whether it takes the array's own elements or partial results; `final` whether it finishes. `parts` are
     the levels that are done together over one operand, whose partial results are fields; `field` is the one that a
-    level goes on from.
+    level goes on from. `tree` says how many of a group's blocks are combined at a time, how many of what these come to,
+    and so on; empty: all at once.
     """
 
     reduce: Reduce
@@ -56,6 +57,7 @@ class Level(Op):
     target: DType
     parts: tuple[Level, ...] = ()
     field: int | None = None
+    tree: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:
@@ -94,7 +96,7 @@ def expand(expr: Expr, operand: Expr) -> Expr:
     while True:
         itemsize = operand.dtype.itemsize if leaf else partial.itemsize
         groups = _groups(current.grid, reduce.axes, current.grid.largest * itemsize, leaf)
-        if leaf and _is_thin(current.grid, reduce.axes, itemsize, partial.itemsize):
+        if leaf and is_thin(current.grid, reduce.axes, itemsize, partial.itemsize):
             # As the next level would take them, to its bits: what is as large as the blocks isn't written down.
             thin = _partials_grid(current.grid, reduce.axes, groups)
             above = _groups(thin, reduce.axes, thin.largest * partial.itemsize, False)
@@ -113,7 +115,7 @@ def _partials_grid(grid: Grid, axes: tuple[int, ...], groups: tuple[int, ...]) -
     return Grid([Axis.regular(-(-a.count // groups[i]), 1) if i in axes else a for i, a in enumerate(grid.axes)])
 
 
-def _is_thin(grid: Grid, axes: tuple[int, ...], itemsize: int, partial: int) -> bool:
+def is_thin(grid: Grid, axes: tuple[int, ...], itemsize: int, partial: int) -> bool:
     """Whether large blocks' partial results take about as many bytes as the blocks."""
     reduced = math.prod(grid.axes[a].largest for a in axes)
     return grid.largest * itemsize > GROUP_BYTES and reduced * itemsize < 2 * partial

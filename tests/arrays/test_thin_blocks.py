@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from windrow.graph import thin
 from windrow.graph.kinds import reduction
 
 WIDE = 140_000
@@ -33,7 +34,7 @@ def data() -> Any:
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let each thin block have a partial result of its own, from the call on."""
-    return lambda: monkeypatch.setattr(reduction, "_is_thin", lambda *args: False)
+    return lambda: monkeypatch.setattr(reduction, "is_thin", lambda *args: False)
 
 
 @pytest.mark.parametrize("name", HEADS)
@@ -75,3 +76,52 @@ def test_what_a_move_takes_of_a_copy_is_held_once() -> None:
     day = xr.DataArray(np.arange(200) % 10, dims="time", name="day")
     less = (x.groupby(day) - x.groupby(day).mean()).mean("time").data
     assert not any("copy" in stage.name for stage in less.explain().stages)
+
+
+CELLS = {
+    "rows": lambda: wr.random.default_rng(3).random((66, 17_003), chunks=(1, -1)) - 0.5,
+    "columns": lambda: wr.random.default_rng(3).random((17_003, 66), chunks=(-1, 1)),
+    "middle": lambda: wr.random.default_rng(3).integers(0, 9, (200, 18, 100), chunks=(-1, 1, -1)),
+    "one value": lambda: wr.full((66, 17_003), 0.1, chunks=(1, -1)) * 3,
+    "float32": lambda: wr.random.default_rng(3).random((21, 17_003), dtype="f4", chunks=(1, -1)),
+}
+
+
+@pytest.mark.parametrize("name", ["sum", "min", "std", "argmax", "nanmax"])
+@pytest.mark.parametrize("source", CELLS)
+def test_what_is_made_where_it_is_used_is_reduced_in_cells_to_the_same_bits(
+    source: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reduction, "GROUP_BYTES", 1 << 10)
+    monkeypatch.setattr(thin, "CELL", 1 << 10)
+
+    def reduced(**more: Any) -> Any:
+        x = CELLS[source]()
+        return getattr(wr, name)(x, axis=x.chunksize.index(1), **more)
+
+    x, kept = reduced(), reduced(keepdims=True)
+    assert [stage.blocks > 16 for stage in x.explain().stages] == [True, False]
+    made = x.compute()
+    assert kept.compute().tobytes() == made.tobytes()
+    monkeypatch.setattr(thin, "LEAST_TASKS", 1 << 40)
+    again = reduced()
+    assert len(again.explain().stages) > 2
+    assert again.compute().tobytes() == made.tobytes()
+
+
+def test_what_several_use_is_not_made_in_cells() -> None:
+    x = wr.random.default_rng(3).random((66, 1 << 20), chunks=(1, -1))
+    alone, together = x.sum(0).explain(), wr.explain(x.sum(0), x.max(0))
+    assert len(alone.stages) == 2
+    assert together.stages[0].tasks == 17  # groups of whole blocks, drawn once for both
+
+
+@pytest.mark.ranks
+@pytest.mark.timeout(60)
+def test_cells_on_ranks() -> None:
+    def total() -> wr.Array:
+        return wr.random.default_rng(3).random((66, 1 << 19), chunks=(1, -1)).sum(0)
+
+    expected = total().compute()
+    with wr.Cluster(ranks=2):
+        assert total().compute().tobytes() == expected.tobytes()
