@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..graph.stage import relations
-from ..workers.footprint import Work, read_bytes, task_work
+from ..workers.footprint import LEAST, Work, read_bytes, task_work
 from .admission import PLENTY, find_allowance
 from .readings import most_read
 from .result_collector import writes_results
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MOST_TASKS = 1 << 20
 """Tasks from which on what is made counts as if all of it lived at once."""
+BLOCK, READ, PLANNING = 64, 32, 1 << 20
+"""Bytes of what the ledger notes of each block, and of each that it reads; and of lists while it does so."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,13 @@ class Bound:
     work: dict[str, int]
 
 
-def find_bound(stages: Sequence[Stage], results: Mapping[str, int], room: Room, unknown: Collection[str] = ()) -> Bound:
+def find_bound(
+    stages: Sequence[Stage],
+    results: Mapping[str, int],
+    room: Room,
+    unknown: Collection[str] = (),
+    stored: Collection[str] = (),
+) -> Bound:
     """Return the bound of stages, inputs before their readers.
 
     Parameters
@@ -76,13 +84,15 @@ def find_bound(stages: Sequence[Stage], results: Mapping[str, int], room: Room, 
     room : Room
     unknown : collection of str
         Tokens of stages that stand for what isn't known: each counts by what it reads and makes.
+    stored : collection of str
+        Tokens of stages whose chunks stay in arenas, as `persist` has them.
     """
     sources = {s.token: s.data for s in stages if s.data is not None}
     made = [s for s in stages if s.data is None or not (room.embedded or s.data.file is not None)]
     read = {token for s in stages for token in s.inputs}
     held = sum(results.values())
     if not made:
-        return Bound(held, held, "", {})
+        return Bound(held + LEAST, held, "", {})
     slabs = [_slabs(s, s.token in results and s.token not in read and room.embedded) for s in made]
     each = [int(sizes.max(initial=0)) for sizes in slabs]
     work = [Work(_unknown_bytes(s)) if s.token in unknown else task_work(s, sources) for s in made]
@@ -90,11 +100,14 @@ def find_bound(stages: Sequence[Stage], results: Mapping[str, int], room: Room, 
     live = sum(int(padded(sizes).sum()) for sizes in slabs)
     if live > min(PLENTY, sum(room.arenas) // 2) and not unknown and sum(map(len, slabs)) <= MOST_TASKS:
         kept = {s.token for s in made if s.data is not None or (s.token in results and s.token in read)}
+        kept |= set(stored)
         order = best_order(_steps(made, slabs, kept))
         slots = sum(room.threads)
         allowance = max(find_allowance(order, sum(room.arenas), slots, len(room.arenas)), slots * max(each))
         live = min(live, order.peak + allowance + 2 * max(each))
-    peak = min(live, max(room.arenas)) + _at_work(made, work, results, threads) + ahead + held
+    peak = (
+        min(live, max(room.arenas)) + _at_work(made, work, {*results, *stored}, threads) + ahead + held + _books(made)
+    )
     cause = max(range(len(made)), key=lambda k: min(threads, made[k].ntasks) * (work[k].total + each[k]))
     return Bound(peak, held, made[cause].token, {s.token: work[k].total + each[k] for k, s in enumerate(made)})
 
@@ -107,6 +120,13 @@ def _at_work(made: Sequence[Stage], work: Sequence[Work], results: Collection[st
     passing = [each.passing for each in work]
     lone = _alone(made, results)
     return kept + max(_most(passing[:lone], counts[:lone], threads), *passing[lone:], 0)
+
+
+def _books(made: Sequence[Stage]) -> int:
+    """Return what the driver takes to know of all tasks, and of what they read."""
+    entries = sum(stage.ntasks + stage.domain.nblocks for stage in made)
+    noted = sum(s.domain.nblocks * (BLOCK + READ * len(s.inputs)) for s in made)
+    return noted + min(PLANNING, 256 * entries)
 
 
 def _most(sizes: Sequence[int], counts: Sequence[int], threads: int) -> int:

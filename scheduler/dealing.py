@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .admission import PLENTY
 from .gangs import Gangs
 from .planning import Planner, never
+from .promises import Promises
 from .readings import Readings, bytes_read
 from .ready_queue import SPARE
 from .record import Batch, State
@@ -35,7 +36,7 @@ class Dealer(Planner):
         """Each rank's batches, the oldest first."""
         self.readings = Readings(self.arenas, threads)
         self.gangs = Gangs(len(arenas))
-        self.suspicion = Suspicion()
+        self.suspicion, self.promises = Suspicion(), Promises()
         self._before = [0] * len(arenas)
         self._number = 0
 
@@ -99,6 +100,8 @@ class Dealer(Planner):
             if rank and record.stage.at_driver:
                 continue
             if (rank == 0 and self._dangerous(record, alone)) or not self.readings.allows(rank, record):
+                continue
+            if not self.promises.allow(record, self.given[rank].values(), self.threads[rank]):
                 continue
             if turns.holds_up(record):
                 return None

@@ -31,12 +31,10 @@ from ..workers.protocol import (
     NoComm,
     Output,
     Pong,
-    Pressed,
     Recall,
     Refused,
     Run,
     Setup,
-    Spilled,
     Stop,
 )  # fmt: skip
 from ..workers.rank import Rank
@@ -369,14 +367,12 @@ class Engine:
             note_unmet(self, event.gang)
         elif isinstance(event, Left):
             self.ledger.strays.add(self.ledger, event.batch)
-        elif isinstance(event, Spilled | Pressed):
-            self.spiller.take(event)
         elif isinstance(event, Output):
             show(event.stream, event.text)
-        else:
-            assert isinstance(event, Pong)
-            if (failed := self.doubts.answer(event)) is not None and failed.batch in self.ledger.batches:
-                self._believe(failed)
+        elif not isinstance(event, Pong):
+            self.spiller.take(event)
+        elif (failed := self.doubts.answer(event)) is not None and failed.batch in self.ledger.batches:
+            self._believe(failed)
 
     def _refuse(self, number: int) -> None:
         run = self.ledger.gangs.of(number)

@@ -229,6 +229,7 @@ class Session:
         check_room(stages, handed, sum(root.nbytes for root in roots) if take is None else 0, self.arenas)
         self._tell_engine(stages)
         results = [np.empty(root.shape if take is None else (0,), root.dtype) for root in roots]
+        self.engine.local.excess.grant(sum(result.nbytes for result in results))
         names = [root.token for root in roots]
         sinks: dict[str, Array] = {}
         if direct:

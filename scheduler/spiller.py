@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..workers.pressure import FAR
-from ..workers.protocol import Pressed, Spill, Spilled, Trim
+from ..workers.protocol import Exceeded, Pressed, Spill, Spilled, Trim
 from .arena import Arena
 from .failure import out_of_memory
 from .html import size_text
@@ -144,10 +144,13 @@ class Spiller:
             sizes = record.bytes[tasks]
             self.engine.send(rank, Spill(self._number, record.stage.token, tasks, offsets, sizes))
 
-    def take(self, event: Spilled | Pressed) -> None:
-        """Take a rank's answer, or its word that memory is short."""
+    def take(self, event: Spilled | Pressed | Exceeded) -> None:
+        """Take a rank's answer, or its word that memory is short, or that a function takes more than was said."""
         if isinstance(event, Pressed):
             self._press(event)
+            return
+        if isinstance(event, Exceeded):
+            self._restrain(event)
             return
         found = self.pending.pop(event.number, None)
         if found is None:
@@ -184,6 +187,16 @@ class Spiller:
             f"computes {stages}; until there is more it runs one task at a time and spills what it holds. Smaller "
             "chunks, or less memory= for chunks, leave more"
         )
+
+    def _restrain(self, event: Exceeded) -> None:
+        """Have fewer tasks of a function at once, and those given back that are too many and haven't begun."""
+        ledger = self.engine.ledger
+        if (batch := ledger.batches.get(event.batch)) is None:
+            return
+        ledger.promises.break_(event, batch.record.stage)
+        for rank, given in enumerate(ledger.given):
+            mine = [b for b in given.values() if b.record.stage.functions == batch.record.stage.functions]
+            self.engine.recall(mine[ledger.promises.most(batch.record, ledger.threads[rank]) :], unwanted=False)
 
     def _ease(self) -> None:
         """Have ranks that are short of memory spill, and give back what is free."""

@@ -203,11 +203,25 @@ def _call_bytes(stage: Stage, value: Call, direct: bool) -> int:
         return made
     given = sum(_argument(stage, number) for number in value.args)
     if isinstance(op, MapBlocks):
-        factor = USERS if op.payload.memory is None else op.payload.memory
-        return math.ceil(factor * (given + made)) + made
+        return math.ceil(_factor(op) * (given + made)) + made
     assert isinstance(op, BlockFunction)
     function = block_function(op.function)
     return math.ceil(room_of(function) * (given + made)) + (0 if direct and fills(function) else made)
+
+
+def said_of(stage: Stage) -> tuple[float, int]:
+    """Return what users' functions are said to take at most, in times the bytes that they are given and return."""
+    found = [(0.0, 0)]
+    for value in stage.program.values:
+        if isinstance(value, Call) and isinstance(value.op, MapBlocks):
+            made = _block(stage.domain, value.dtype.itemsize)
+            given = sum(_argument(stage, number) for number in value.args)
+            found.append((_factor(value.op), given + made))
+    return max(found)
+
+
+def _factor(op: MapBlocks) -> float:
+    return USERS if op.payload.memory is None else op.payload.memory
 
 
 def _argument(stage: Stage, number: int) -> int:

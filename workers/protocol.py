@@ -224,6 +224,16 @@ class Pressed:
 
 
 @dataclass(frozen=True, slots=True)
+class Exceeded:
+    """Event: a user's function takes far more at work than was declared; bytes of one task, and those declared."""
+
+    rank: int
+    batch: int
+    taken: int
+    declared: int
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """Event: what a user's function printed or warned on a rank."""
 
@@ -260,4 +270,4 @@ class Answered:
 
 
 Command = Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Trim | Unshare | Ping | Stop | Asked | Answered
-Event = Done | Failed | Refused | NoComm | Left | Spilled | Pressed | Output | Pong
+Event = Done | Failed | Refused | NoComm | Left | Spilled | Pressed | Exceeded | Output | Pong

@@ -25,6 +25,7 @@ from .boundary import is_of_users, trim_context
 from .calls import Calls, Recalled, attach, detach
 from .compute import ComputeThreads
 from .config import config
+from .excess import Excess
 from .executor import Target, run_blocks, run_task
 from .formats import successors
 from .gangs.member import GangThreads
@@ -104,6 +105,7 @@ class Rank:
         arena = transport.arena(self.rank)
         self._ahead = PagesAhead(arena, self._is_idle) if transport.size > 1 and arena is not None else None
         self._watch = watch(transport)
+        self.excess = Excess(self.rank, self.stages)
         self.copies = HostCopies(transport, self.calls, self.fetch)
         self._gangs = GangThreads(transport, self.calls, self.emit, _failure, self.do_later)
 
@@ -166,8 +168,9 @@ class Rank:
         """Return what has happened since the last call; send what goes to other ranks."""
         self._compute.leave()
         self.calls.send()
-        if self._watch.look(time.monotonic()):
+        if self._watch.look(now := time.monotonic()):
             self._events.put(Pressed(self.rank, self._watch.shortage))
+        self.excess.look(now)
         while not self._asked.empty():
             self.transport.fetch(*self._asked.get())
         while not self._later.empty():
@@ -305,9 +308,12 @@ class Rank:
         """Run a batch; return what came of it."""
         begin, used = time.perf_counter(), time.thread_time()
         try:
+            self.excess.begin(run.batch, reader.stage)
             try:
                 self._run(run, reader)
             finally:  # before anybody hears of it: who computes anew reads anew; an error would keep them, too
+                if (exceeded := self.excess.end(run.batch)) is not None:
+                    self.emit(exceeded)
                 reader.ahead.clear()
                 if reader.spilled is not None:
                     reader.spilled.end()

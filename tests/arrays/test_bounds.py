@@ -466,3 +466,15 @@ def test_on_ranks():
         assert sum(row["arena_used"] for row in cluster.info()) == 0
     for a, b in zip(found, expected, strict=True):
         assert np.array_equal(a, b)  # the same bits
+
+
+@pytest.mark.parametrize("kind", ["mapped", "moved"])
+def test_what_is_noted_of_very_many_blocks_is_in_the_bound(kind, arena):
+    def make(side):
+        if kind == "mapped":
+            return wr.map_blocks(np.negative, wr.ones(side * side, chunks=1), dtype=float).sum()
+        x = wr.random.default_rng(1).random((side, side), chunks=1)
+        return (x + x.T).sum()
+
+    make(20).compute()
+    check(make(100), arena)
