@@ -83,14 +83,21 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     choices = [c if np.ndim(c) == 0 else as_array("select", "choicelist", c) for c in (*choicelist, default)]
     plain = (np.asarray(c) if isinstance(c, str | bytes) else c for c in choices)  # else a text names a dtype
     dtype = np.result_type(*(getattr(c, "dtype", c) for c in plain))
-    for choice in choices:
-        if type(choice) is int:
-            hold("select", "choicelist", choice, dtype)
+    choices = [_as_numpy_casts(c, dtype, is_default=i == len(conditions)) for i, c in enumerate(choices)]
     found: Any = choices.pop()
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         found = where(condition, choice, found)
     shape = np.broadcast_shapes(*(np.shape(c) for c in (*conditions, *choices)), found.shape)
     return broadcast_to(astype(found, dtype), shape)
+
+
+def _as_numpy_casts(choice: Any, dtype: np.dtype[Any], is_default: bool) -> Any:
+    """Return what NumPy's `select` makes of a Python integer: int64 first, which then wraps around as elements do."""
+    if type(choice) is not int:
+        return choice
+    if dtype.kind == "i" or (dtype.kind == "u" and is_default):
+        choice = hold("select", "choicelist", choice, np.dtype(np.int64)).astype(dtype)[()]
+    return hold("select", "choicelist", choice, dtype)[()]
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:

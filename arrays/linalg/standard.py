@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...graph.errors import bad
-from ..base import as_array
+from ...graph.errors import ShapeError, bad
+from ..base import as_array, check_axis
 from ..creation import diagonals
 from ..ops import products, vectors
 from ..ops.moving import matrix_transpose
@@ -66,7 +66,11 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     >>> wr.linalg.cross(np.array([1, 0, 0]), np.array([0, 1, 0])).compute()
     array([0, 0, 1])
     """
-    return vectors.cross(x1, x2, axis=axis)
+    left, right = as_array("linalg.cross", "x1", x1), as_array("linalg.cross", "x2", x2)
+    for name, x in (("x1", left), ("x2", right)):
+        if x.ndim and x.shape[check_axis("linalg.cross", axis, x.ndim)] != 3:
+            raise ShapeError(bad("linalg.cross", name, x.shape, "vectors of three elements along its axis"))
+    return vectors.cross(left, right, axis=axis)
 
 
 def outer(x1: Any, x2: Any, /) -> Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import check_integer
-from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Full
@@ -412,7 +412,9 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
     found = make(BlockFunction("bits:unpack_bits", (at, bitorder)), (array,), Grid(axes), np.uint8)
     if count is None:
         return found
-    count = check_integer("unpackbits", "count", count, -found.shape[at])
+    count = check_integer("unpackbits", "count", count)
+    if count < -found.shape[at]:
+        raise ShapeError(bad("unpackbits", "count", count, f"no more than the {found.shape[at]} bits that there are"))
     if count <= found.shape[at]:
         return found[(*(slice(None),) * at, slice(0, count))]
     more = tuple(count - n if i == at else n for i, n in enumerate(found.shape))
@@ -423,6 +425,6 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
 def _lines(operation: str, array: Array, axis: int | None, bitorder: Any) -> tuple[Array, int]:
     if bitorder not in ("big", "little"):
         raise ShapeError(bad(operation, "bitorder", bitorder, "'big' or 'little'"))
-    if array.ndim == 0 and axis is not None:
-        raise ArgumentError(bad(operation, "axis", axis, "None for a 0-d array"))
+    if array.ndim == 0:
+        array = array.reshape(1)  # as NumPy takes it, with an axis or without
     return (array.reshape(-1), 0) if axis is None else (array, check_axis(operation, axis, array.ndim))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.positions import Periodic
+from ...workers.boundary import warn
 from ..base import as_array, broadcast_shape, check_axis, grid_for
 from .elementwise import astype
 from .extremes import any
@@ -16,7 +17,7 @@ from .moving import expand_dims, moveaxis
 from .products import contract, matmul, tensordot
 from .reductions import sum
 from .taking import map_axis
-from .ufuncs import conjugate, multiply, subtract
+from .ufuncs import conjugate, multiply, negative, subtract
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -261,12 +262,13 @@ def kron(a: Any, b: Any) -> Array:
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
-    """Return the cross product of vectors of three elements.
+    """Return the cross product of vectors of three elements, or of two.
 
     Parameters
     ----------
     a, b : array_like
-        The vectors; other axes broadcast.
+        The vectors; other axes broadcast. Those of two elements have a zero as the third, with a DeprecationWarning
+        as NumPy's.
     axisa, axisb, axisc : int
         The axis along which vectors lie in `a`, `b` and the result.
     axis : int, optional
@@ -275,7 +277,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     Returns
     -------
     Array
-        Lazy.
+        Lazy. Where all vectors have two elements, the third of the products alone, without an axis of its own.
 
     Raises
     ------
@@ -283,15 +285,11 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         `a` or `b` can't be read as an array: an unknown object, a ragged sequence or a masked array. An axis is not an
         integer.
     ShapeError
-        A vector has not three elements, or other axes don't broadcast.
+        Vectors have neither two nor three elements, or other axes don't broadcast.
     AxisError
         An axis is out of range.
     DTypeError
-        `a` or `b` holds Python objects. The elements are booleans.
-
-    Notes
-    -----
-    Unlike in older versions of NumPy, vectors of two elements are an error.
+        `a` or `b` holds Python objects. The elements of both are booleans.
 
     Examples
     --------
@@ -303,17 +301,28 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if axis is not None:
         axisa = axisb = axisc = axis
     left, right = as_array("cross", "a", a), as_array("cross", "b", b)
+    dtype = np.promote_types(left.dtype, right.dtype)
+    if dtype == np.bool:
+        raise DTypeError(bad("cross", "a", left.dtype, "numbers, which can be subtracted"))
+    left = astype(moveaxis(left, check_axis("cross", axisa, left.ndim, "axisa"), -1), dtype)
+    right = astype(moveaxis(right, check_axis("cross", axisb, right.ndim, "axisb"), -1), dtype)
     for name, x in (("a", left), ("b", right)):
-        if left.dtype == np.bool or right.dtype == np.bool:
-            raise DTypeError(bad("cross", name, x.dtype, "numbers, which can be subtracted"))
-    left = moveaxis(left, check_axis("cross", axisa, left.ndim, "axisa"), -1)
-    right = moveaxis(right, check_axis("cross", axisb, right.ndim, "axisb"), -1)
-    for name, x in (("a", left), ("b", right)):
-        if x.shape[-1] != 3:
-            raise ShapeError(bad("cross", name, x.shape, "vectors of three elements along its axis"))
-    shape = broadcast_shape("cross", left.shape, right.shape)
-    at = check_axis("cross", axisc, len(shape), "axisc")
-    parts = []
-    for i, j in ((1, 2), (2, 0), (0, 1)):
-        parts.append(subtract(multiply(left[..., i], right[..., j]), multiply(left[..., j], right[..., i])))
-    return stack([astype(p, np.result_type(left.dtype, right.dtype)) for p in parts], axis=at)
+        if x.shape[-1] not in (2, 3):
+            raise ShapeError(bad("cross", name, x.shape, "vectors of two or three elements along its axis"))
+    shape = broadcast_shape("cross", left.shape[:-1], right.shape[:-1])
+    if 2 in (left.shape[-1], right.shape[-1]):
+        warn("cross: vectors of two elements are deprecated, as in NumPy 2.0: give them a third", DeprecationWarning)
+    if left.shape[-1] == right.shape[-1] == 2:
+        return _cross_part(left, right, 0, 1)
+    at = check_axis("cross", axisc, len(shape) + 1, "axisc")
+    return stack([_cross_part(left, right, i, j) for i, j in ((1, 2), (2, 0), (0, 1))], axis=at)
+
+
+def _cross_part(left: Array, right: Array, i: int, j: int) -> Array:
+    """Return an element of a cross product; a third element that isn't there takes its term away."""
+    n, m = left.shape[-1], right.shape[-1]
+    first = multiply(left[..., i], right[..., j]) if i < n and j < m else None
+    second = multiply(left[..., j], right[..., i]) if j < n and i < m else None
+    if second is None:
+        return first  # type: ignore[return-value]
+    return negative(second) if first is None else subtract(first, second)  # type: ignore[no-any-return]

@@ -274,7 +274,8 @@ def nanquantile(
     Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
     where there are more than 32 such axes side by side, each is brought into one chunk.
 
-    NumPy warns where all elements are NaN; here nothing does.
+    NumPy warns where all elements are NaN; here nothing does. Of an array without elements the result is that of
+    `mean`, with its warning and without the axes of `q`, as in NumPy.
 
     Examples
     --------
@@ -344,7 +345,8 @@ def nanpercentile(
     Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
     where there are more than 32 such axes side by side, each is brought into one chunk.
 
-    NumPy warns where all elements are NaN; here nothing does.
+    NumPy warns where all elements are NaN; here nothing does. Of an array without elements the result is that of
+    `mean`, with its warning and without the axes of `q`, as in NumPy.
 
     Examples
     --------

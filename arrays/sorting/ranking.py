@@ -24,6 +24,7 @@ from ..creation.filled import constant
 from ..execution.deferred import defer
 from ..ops.moving import expand_dims, moveaxis
 from ..ops.outputs import deliver, deliver_reduced
+from ..ops.reductions import mean
 from .selection import select_quantiles
 from .sorts import LINES, by_lines
 
@@ -47,6 +48,9 @@ def find_quantiles(
     lengths = math.prod(array.shape[i] for i in axes)
     if lengths == 0 and method != "median" and not skip:
         raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
+    if array.size == 0 and skip and method != "median" and array.dtype.kind in "biuf":
+        found = mean(array, axes, keepdims=bool(keepdims))  # as in NumPy, whose result has no axes of `q` then
+        return deliver(name, found, out)
     if lengths == 0:
         rest = [n for i, n in enumerate(array.shape) if i not in axes]
         dtype = dtype if dtype.kind not in "iub" else np.dtype(np.float64)

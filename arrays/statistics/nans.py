@@ -298,9 +298,13 @@ def nanmean(
     wanted = inexact_dtype("nanmean", array, dtype)
     wide = np.result_type(wanted, np.float32) if wanted == np.float16 else wanted
     if where is True:
-        return deliver("nanmean", _mean_of_some(_as_real(array, wide), axis, keepdims, wanted), out)
-    total = nansum(array, axis, wide, keepdims=keepdims, where=where)
-    return deliver("nanmean", astype(divide(total, count_not_nan(array, axis, keepdims, where)), wanted), out)
+        found = _mean_of_some(_as_real(array, wide), axis, keepdims, wanted)
+    else:
+        total = nansum(array, axis, wide, keepdims=keepdims, where=where)
+        found = astype(divide(total, count_not_nan(array, axis, keepdims, where)), wanted)
+    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    takes_any = getattr(target, "dtype", wanted).kind in "fc"  # the real part of complex means, too, but no integers
+    return (deliver_reduced if takes_any else deliver)("nanmean", found, out)
 
 
 def _mean_of_some(array: Array, axis: Axes, keepdims: bool, dtype: np.dtype[Any]) -> Array:

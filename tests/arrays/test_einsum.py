@@ -153,7 +153,7 @@ BAD = [
     (lambda x: wr.vecmat(x, x), "vecmat.*'x1'"),
     (lambda x: wr.inner(x, x.T), "inner.*one length"),
     (lambda x: wr.cross(x, x), "cross.*three elements"),
-    (lambda x: wr.cross(x[:, :3] > 0, x[:, :3]), "cross.*bool"),
+    (lambda x: wr.cross(x[:, :3] > 0, x[:, :3] > 1), "cross.*bool"),
     (lambda x: wr.diagonal(x[0]), "diagonal.*two axes"),
     (lambda x: wr.diagonal(x, 0, 1, 1), "diagonal.*'axis2'"),
     (lambda x: wr.diagonal(x, 0.5), "diagonal.*'offset'"),

@@ -226,3 +226,78 @@ def test_stacks_are_cast():
             np.testing.assert_array_equal(found.compute(), expected)
         with pytest.raises(TypeError, match="dtype"):
             getattr(wr, name)([lazy(a), a], dtype="i4")
+
+
+@pytest.mark.parametrize("name", ["nanquantile", "nanpercentile"])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0,)])
+@pytest.mark.filterwarnings("ignore:Mean of empty slice")
+def test_levels_of_nothing(name, shape):
+    a = np.zeros(shape)
+    for axis in (None, *range(len(shape))):
+        for keepdims in (False, True):
+            for q in (0.3, [0.1, 0.2]):
+                expected = getattr(np, name)(a, q, axis=axis, keepdims=keepdims)
+                found = getattr(wr, name)(lazy(a), q, axis=axis, keepdims=keepdims)
+                assert found.shape == expected.shape
+                np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_mean_without_nan_of_complex_numbers_into_real_ones():
+    z = RNG.standard_normal((3, 4)) + 1j
+    z[0, 0] = np.nan
+    for options in ({}, {"where": z.real > -1}):
+        for dtype in ("f8", "f4", "c16"):
+            expected, found = np.zeros(4, dtype), np.zeros(4, dtype)
+            np.nanmean(z, 0, out=expected, **options)
+            wr.nanmean(lazy(z), 0, out=found, **options)
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+        with pytest.raises(TypeError, match="nanmean: the result has dtype complex128"):
+            wr.nanmean(lazy(z), 0, out=np.zeros(4, "i8"), **options)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u8", "f4"])
+def test_selected_integers_wrap_around_where_numpys_do(dtype):
+    x = np.arange(6)
+    y = x.astype(dtype)
+    for choice, default in ((y, 300), (y, -1), (300 if dtype != "u8" else y, 0), (y, 2.5)):
+        expected = np.select([x < 2, x > 4], [y, choice], default)
+        found = wr.select([lazy(x) < 2, lazy(x) > 4], [lazy(y), lazy(y) if choice is y else choice], default)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(OverflowError, match="select: argument 'choicelist'"):
+        wr.select([lazy(x) < 2, lazy(x) > 4], [lazy(x.astype("u1")), 300])
+
+
+def test_bits_of_one_number():
+    for axis in (None, 0, -1):
+        np.testing.assert_array_equal(wr.packbits(wr.asarray(np.True_), axis=axis), np.packbits(np.True_, axis=axis))
+        five = np.uint8(5)
+        np.testing.assert_array_equal(wr.unpackbits(wr.asarray(five), axis=axis), np.unpackbits(five, axis=axis))
+    with pytest.raises(np.exceptions.AxisError, match="packbits"):
+        wr.packbits(wr.asarray(np.True_), axis=1)
+    with pytest.raises(ValueError, match="unpackbits: argument 'count' is -9"):
+        wr.unpackbits(lazy(np.array([5], "u1")), count=-9)
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (3, 2), (2, 2), (3, 3)])
+def test_cross_products_of_two_elements(sizes):
+    a, b = (RNG.standard_normal((4, n)) for n in sizes)
+    a[0, 0], b[1, 0] = 0, np.inf
+    for options in ({}, {"axisc": 0}):
+        with np.errstate(invalid="ignore"):
+            if sizes == (3, 3):
+                expected, found = np.cross(a, b, **options), wr.cross(lazy(a), lazy(b), **options)
+            else:
+                with pytest.warns(DeprecationWarning, match="2-dimensional"):
+                    expected = np.cross(a, b, **options)
+                with pytest.warns(DeprecationWarning, match="two elements"):
+                    found = wr.cross(lazy(a), lazy(b), **options)
+            assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+            assert found.compute().tobytes() == np.ascontiguousarray(expected).tobytes()
+    mixed = np.arange(12).reshape(4, 3)
+    np.testing.assert_array_equal(wr.cross(lazy(mixed % 2 == 0), lazy(mixed)), np.cross(mixed % 2 == 0, mixed))
+    with pytest.raises(ValueError, match=r"linalg.cross: argument 'x2' is .*three elements"):
+        wr.linalg.cross(lazy(np.ones((2, 3))), lazy(np.ones((2, 2))))
+    with pytest.raises(ValueError, match="vectors of two or three"):
+        wr.cross(lazy(np.ones((2, 4))), lazy(np.ones((2, 4))))
