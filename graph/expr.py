@@ -106,10 +106,20 @@ class Expr:
         found: Any = self.__dict__.get("_holder", _nothing)()
         return found if found is not None and found._expr is self else None
 
+    def note_refit(self, refit: object) -> None:
+        """Note how it is built over operands in other chunks; the outermost operation that makes it comes last."""
+        self.__dict__["_refit"] = refit
+
+    @property
+    def refit(self) -> Any:
+        """How it is built over operands in other chunks, where that isn't what its kind tells; else None."""
+        return self.__dict__.get("_refit")
+
     def over(self, operands: tuple[Expr, ...], pin: object) -> Expr:
         """Return the same node over operands of the same values, with this pin."""
         made = object.__new__(Expr)
         made.__dict__.update(self.__dict__, operands=operands, pin=pin)
+        made.__dict__.pop("_refit", None)  # it keeps operands, with their pins
         made._inherit()
         return made
 

@@ -16,6 +16,7 @@ from ..chunking.coalesce import whole_grid
 from ..chunking.rechunk import regrid
 from ..ops.elementwise import astype
 from ..ops.reduction_nodes import native
+from ..refitting import refittable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,6 +86,11 @@ def map_stacks(
 
     Each matrix is brought to one chunk; the axes of the stack are cut, so that chunks stay about as large.
     """
+    return _map_stacks(function, core, dtype, params, *operands)
+
+
+@refittable
+def _map_stacks(function: str, core: tuple[int, ...], dtype: DType, params: tuple[Any, ...], *operands: Array) -> Array:
     name = function.partition(":")[2]
     shape = broadcast_shape(name, *(x.shape[:-2] for x in operands))
     axes = [Axis.whole(n) for n in shape]

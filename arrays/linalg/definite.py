@@ -9,6 +9,7 @@ from ...workers.kernels.blocks.factors import BASE
 from ..ops.elementwise import astype
 from ..ops.moving import matrix_transpose
 from ..ops.ufuncs import conjugate
+from ..refitting import refittable
 from .common import by_blocks, map_stacks, matrices, panel_width, part, place_parts, step, wide
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
     return matrix_transpose(conjugate(found)) if upper else found
 
 
+@refittable
 def factor_blocks(x: Array, width: int) -> Array:
     """Return the lower factor of a matrix, found column of blocks by column of blocks.
 

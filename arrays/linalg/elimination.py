@@ -17,6 +17,7 @@ from ..ops.moving import expand_dims, squeeze
 from ..ops.reductions import prod
 from ..ops.reductions import sum as summed
 from ..ops.ufuncs import exp, multiply
+from ..refitting import refittable
 from .common import (
     MatrixError,
     by_blocks,
@@ -284,6 +285,7 @@ def _below(x: Array, first: int) -> Array:
     return part(x, (first, len(x)), (0, x.shape[1]), axes)
 
 
+@refittable
 def solve_blocks(x: Array, y: Array, width: int, *, quiet: bool = False, grid: Grid | None = None) -> Array:
     """Solve for a large matrix: eliminate, then substitute from the last panel to the first.
 

@@ -13,6 +13,7 @@ from ..chunking.rechunk import regrid
 from ..creation.ranges import eye
 from ..ops.elementwise import astype
 from ..ops.moving import matrix_transpose
+from ..refitting import refittable
 from .common import by_blocks, map_stacks, matrices, panel_width, part, place_parts, step, wide
 from .tall import Tall, is_tall, tall_triangle
 
@@ -89,6 +90,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return QRResult(both[..., :m, :], matrix_transpose(both[..., m:, :]))
 
 
+@refittable
 def factor_reduced(x: Array) -> tuple[Array, Array]:
     """Return Q and R of a large matrix, in double precision."""
     m, n = x.shape
@@ -99,12 +101,14 @@ def factor_reduced(x: Array) -> tuple[Array, Array]:
     return panels.form(min(m, n)), panels.triangle(min(m, n))
 
 
+@refittable
 def complete(x: Array) -> tuple[Array, Array]:
     """Return square Q, and R with as many rows as `x`, in double precision."""
     panels = Reflections.of(wide(x), panel_width(min(x.shape)))
     return panels.form(len(x)), panels.triangle(len(x))
 
 
+@refittable
 def triangle(x: Array) -> Array:
     """Return R alone."""
     m, n = x.shape[-2:]

@@ -15,6 +15,7 @@ from ..ops.moving import expand_dims, matrix_transpose
 from ..ops.products import matmul
 from ..ops.reductions import count_nonzero
 from ..ops.ufuncs import abs, conjugate, divide, greater, multiply, not_equal
+from ..refitting import refittable
 from .common import by_blocks, map_stacks, matrices, real_dtype, wide
 from .eigen import eigh, eigvalsh
 from .orthogonal import complete, factor_reduced, triangle
@@ -104,6 +105,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     return SVDResult(*_factor_whole(x, full_matrices))
 
 
+@refittable
 def _factor_whole(x: Array, full: bool) -> tuple[Array, Array, Array]:
     m, n = x.shape[-2:]
     k = min(m, n)
@@ -114,6 +116,7 @@ def _factor_whole(x: Array, full: bool) -> tuple[Array, Array, Array]:
     return u, real(both[..., m + n, :k]), conjugate(matrix_transpose(v))
 
 
+@refittable
 def _high(x: Array) -> tuple[Array, Array, Array]:
     """Decompose a matrix with more rows than columns by way of its triangle."""
     if is_tall(x):
@@ -125,6 +128,7 @@ def _high(x: Array) -> tuple[Array, Array, Array]:
     return matmul(q, u), s, vh
 
 
+@refittable
 def _high_full(x: Array) -> tuple[Array, Array, Array]:
     """Do the same for a square U: what is added to its columns comes from a square Q."""
     n = x.shape[1]

@@ -15,6 +15,7 @@ from ...graph.kinds.move import rechunk as rechunk_move
 from ...graph.kinds.reduction import Reduce
 from ..base import ArrayBase, as_array, broadcast_shape, check_axis, make
 from ..chunking.rechunk import regrid
+from ..refitting import refittable
 from .elementwise import astype
 from .outputs import deliver
 from .own_products import cut_rows, find_own, multiply_own
@@ -36,6 +37,7 @@ FEW_BYTES = 1 << 20
 """Partial products that take no more, all together, are kept beside each other whatever the operands take."""
 
 
+@refittable
 def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, Labels, Labels]) -> Array:
     """Sum products of elements over the labels that the result lacks.
 

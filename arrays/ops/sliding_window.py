@@ -12,9 +12,11 @@ from ...graph.errors import BadValue, ShapeError, bad
 from ...graph.expr import Expr
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.move import Move
 from ...graph.kinds.source import Full
 from ...graph.positions import Runs
 from ..base import ArrayBase, as_array, check_axis, check_shape, make, wrap
+from ..refitting import refittable
 from .moving import move
 
 if TYPE_CHECKING:
@@ -104,9 +106,16 @@ def sliding_window_view(
         if left[i] < w:
             raise ShapeError(bad(name, "window_shape", lengths, f"windows within the array's shape {array.shape}"))
         left[i] -= w - 1
+    return _view_windows(array, lengths, along, tuple(left), bool(automatic_rechunk))
+
+
+@refittable
+def _view_windows(
+    array: Array, lengths: tuple[int, ...], along: tuple[int, ...], left: tuple[int, ...], smaller: bool
+) -> Array:
     reach = [n - m for n, m in zip(array.shape, left, strict=True)]
     windows = [Axis.whole(w) for w in lengths]
-    if automatic_rechunk:
+    if smaller:
         cut = _places(array.expr.grid, reach, SMALL // max(1, array.dtype.itemsize))
     else:
         cut = [_shortened(own, n) for own, n in zip(array.expr.grid.axes, reach, strict=True)]
@@ -147,13 +156,21 @@ def reduce_windows(name: str, array: Array, axes: tuple[int, ...], dtype: np.dty
         return None
     if name == "prod" and dtype.kind == "f":  # in another order it may leave the range of floats on the way
         return None
-    reach = [n - m for n, m in zip(source.grid.shape, array.shape, strict=False)]
+    return _reduce_windows(wrap(source), lengths, along, array.shape[: source.grid.ndim], name, dtype)
+
+
+@refittable
+def _reduce_windows(
+    source: Array, lengths: Any, along: Any, left: tuple[int, ...], name: str, dtype: np.dtype[Any]
+) -> Array:
+    axes = source.expr.grid.axes
+    reach = [own.length - m for own, m in zip(axes, left, strict=True)]
     places = [
         _shortened(own, n) if n <= own.largest else Axis.regular(own.length - n, n)
-        for own, n in zip(source.grid.axes, reach, strict=True)
+        for own, n in zip(axes, reach, strict=True)
     ]
-    op = BlockFunction("signal:reduced_windows", (lengths, along, name, dtype.str), (tuple(range(source.grid.ndim)),))
-    return make(op, (_reached(wrap(source), along, reach, places),), Grid(places), dtype)
+    op = BlockFunction("signal:reduced_windows", (lengths, along, name, dtype.str), (tuple(range(source.ndim)),))
+    return make(op, (_reached(source, along, reach, places),), Grid(places), dtype)
 
 
 def over_windows(op: Op, operands: Sequence[ArrayBase], dtype: np.dtype[Any]) -> Array | None:
@@ -182,7 +199,8 @@ def _under_windows(node: Expr) -> Expr | None:
     """Return what all windows of an array are made of; None for what is no windows."""
     if not isinstance(node.op, BlockFunction) or node.op.function != "signal:windows":
         return None
-    return node.operands[0].operands[0]
+    below = node.operands[0]  # in other chunks it may be what is rechunked
+    return below.operands[0] if isinstance(below.op, Move) and below.op.name == "windows" else None
 
 
 def _places(grid: Grid, reach: Sequence[int], small: int) -> list[Axis]:

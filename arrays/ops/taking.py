@@ -16,6 +16,7 @@ from ...workers.config import config
 from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_axis, gives_view, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import regrid
+from ..refitting import refittable
 from .elementwise_nodes import apply
 from .moving import Step, move, slice_axis
 
@@ -290,8 +291,18 @@ def take_positions(
 
 def map_axis(name: str, array: ArrayBase, axis: int, axis_map: AxisMap, count: int, out: Axis | None = None) -> Array:
     """Return `count` positions that a map finds along an axis, in chunks about as large as the array's."""
+    return _map_freely(name, array, axis, axis_map, count) if out is None else _map(name, array, axis, axis_map, out)
+
+
+@refittable
+def _map_freely(name: str, array: ArrayBase, axis: int, axis_map: AxisMap, count: int) -> Array:
+    axes = list(array.expr.grid.axes)
+    return _map(name, array, axis, axis_map, Axis.regular(count, points_step(array, [axis], axes, axis, count)))
+
+
+def _map(name: str, array: ArrayBase, axis: int, axis_map: AxisMap, out: Axis) -> Array:
     steps: list[Step] = [(i, Slice()) for i in range(array.ndim)]
     steps[axis] = (axis, axis_map)
     axes = list(array.expr.grid.axes)
-    axes[axis] = out if out is not None else Axis.regular(count, points_step(array, [axis], axes, axis, count))
+    axes[axis] = out
     return move(name, array, steps, axes)

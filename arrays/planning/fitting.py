@@ -2,6 +2,7 @@
 
 Elementwise functions, reductions, slices, joins, reshapes, products, and built-in functions of blocks along the axes
 along which their blocks are apart get the chunks that they would have had, about, if the sources had been made so.
+What an operation is made of may follow from its operands' chunks; such a one is built again over them (`refitting`).
 Rechunks that an operation put in are chosen anew. What takes blocks as they are (users' functions, operations planned
 when they run) and a user's `rechunk` keep their own chunks: operands are brought into those that they had.
 """
@@ -9,12 +10,13 @@ when they run) and a user's `rechunk` keep their own chunks: operands are brough
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...graph.axismap import Halo, Slice
-from ...graph.expr import Expr, rewrite, with_operands
+from ...graph.expr import Expr, Op, rewrite, with_operands
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.contraction import Contract
 from ...graph.kinds.elementwise import Elementwise
@@ -68,13 +70,27 @@ def fit(roots: Sequence[Expr], grids: Mapping[str, Grid]) -> list[Expr]:
         grid = grids.get(node.token)
         return _over(node, operands) if grid is None else Expr(node.op, operands, grid, node.dtype, node.origin)
 
-    return rewrite(list(roots), end, build)
+    return rewrite(list(roots), end, build, lambda node: node if node.refit is None else _as_built(node))
+
+
+@dataclass(frozen=True)
+class Built(Op):
+    """Stands for an operation that is built again, over what it was built over."""
+
+    node: Expr
+
+
+def _as_built(node: Expr) -> Expr:
+    operands: tuple[Expr, ...] = node.refit.operands
+    return Expr(Built(node), operands, node.grid, node.dtype, node.origin, None, node.token)
 
 
 def _over(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     """Return a node over operands that may have other chunks."""
-    op = node.op
-    if all(a is b for a, b in zip(operands, node.operands, strict=True)):
+    op, same = node.op, all(a is b for a, b in zip(operands, node.operands, strict=True))
+    if isinstance(op, Built):
+        return op.node if same else op.node.refit.over(operands, op.node)
+    if same:
         return node
     if isinstance(op, Elementwise):
         grid, fitted = align_chunks(op.label, [wrap(each) for each in operands])

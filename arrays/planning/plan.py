@@ -27,6 +27,8 @@ def plan(*arrays: Any, memory: int | str | None = None, ranks: int | str | None 
 
     Chunks are chosen for all sources together whose chunks are those of "auto"; of what is stored in chunks, in
     multiples of these. Sources with chunks of your own, and `rechunk`, stay as they are. The chunks of results follow.
+    So do those that `map_overlap` gives to a function, where it trims margins, along axes of several chunks; those of
+    `map_blocks` stay.
 
     Parameters
     ----------

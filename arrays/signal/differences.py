@@ -26,6 +26,7 @@ from ..ops.joining import concatenate
 from ..ops.reductions import sum as add_up
 from ..ops.reshaping import ravel
 from ..ops.ufuncs import absolute, logical_and, not_equal, remainder, subtract
+from ..refitting import refittable
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -213,19 +214,28 @@ def gradient(f: Any, *varargs: Any, axis: int | Sequence[int] | None = None, edg
 def _gradient(x: Array, at: int, step: Any, edge_order: int) -> Array:
     if x.shape[at] < edge_order + 1:
         raise ShapeError(bad("gradient", "f", x.shape, f"at least {edge_order + 1} elements along axis {at}"))
-    dtype = np.gradient(np.zeros(3, x.dtype)).dtype
-    wide = _with_neighbours(x, at)
     if np.ndim(step) == 0 and not isinstance(step, ArrayBase):
-        op = BlockFunction("signal:gradient", (at, step, edge_order), where=True)
-        return make(op, (wide,), x.expr.grid, dtype)
+        return _gradient_by(x, at, step, edge_order)
     place = as_array("gradient", "varargs", step)
     if place.ndim == 0:
         place = place * np.arange(x.shape[at])
     if place.shape != x.shape[at : at + 1]:
         raise ShapeError(bad("gradient", "varargs", place.shape, f"coordinates of {x.shape[at]} elements"))
+    return _gradient_at(x, place, at, edge_order)
+
+
+@refittable
+def _gradient_by(x: Array, at: int, step: Any, edge_order: int) -> Array:
+    op = BlockFunction("signal:gradient", (at, step, edge_order), where=True)
+    return make(op, (_with_neighbours(x, at),), x.expr.grid, np.gradient(np.zeros(3, x.dtype)).dtype)
+
+
+@refittable
+def _gradient_at(x: Array, place: Array, at: int, edge_order: int) -> Array:
     near = _with_neighbours(regrid(place, Grid(x.expr.grid.axes[at : at + 1])), 0)
     op = BlockFunction("signal:gradient_at", (at, edge_order), (tuple(range(x.ndim)), (at,)), where=True)
-    return make(op, (wide, near), x.expr.grid, dtype)
+    operands = (_with_neighbours(x, at), near)
+    return make(op, operands, x.expr.grid, np.gradient(np.zeros(3, x.dtype)).dtype)
 
 
 def _with_neighbours(x: Array, at: int) -> Array:

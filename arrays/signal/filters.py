@@ -15,6 +15,7 @@ from ..chunking.rechunk import regrid
 from ..ops.moving import move
 from ..ops.taking import flip
 from ..ops.ufuncs import conjugate
+from ..refitting import refittable
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -133,6 +134,7 @@ def _lines(operation: str, a: Any, v: Any, mode: Any) -> tuple[Array, Array]:
     return found[0], found[1]
 
 
+@refittable
 def _slide(operation: str, long: Array, short: Array, mode: str) -> Array:
     """Slide the shorter line along the longer one: each block of the result reads a window of it."""
     n, reach = long.size, short.size - 1

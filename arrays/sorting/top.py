@@ -11,6 +11,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, check_axis, make
 from ..chunking import coalesce
+from ..refitting import refittable
 from .sorts import argsort, sort
 
 if TYPE_CHECKING:
@@ -60,8 +61,13 @@ def topk(a: Any, k: int, axis: int = -1) -> Array:
     >>> wr.topk(x, 2).compute(), wr.topk(x, -2).compute()
     (array([9, 4]), array([3, 4]))
     """
-    array, k, at = _read("topk", a, k, axis)
+    return _find_best(*_read("topk", a, k, axis))
+
+
+@refittable
+def _find_best(array: Array, k: int, at: int) -> Array:
     count = abs(k)
+    array = coalesce.merge_small_chunks(array, at)
     if _few(array, count, at) is None:
         return sort(array, at, descending=k > 0)[(slice(None),) * at + (slice(count),)]
     return _best(_leading("first_of", array, k, at, array.dtype), k, at)
@@ -104,8 +110,13 @@ def argtopk(a: Any, k: int, axis: int = -1) -> Array:
     >>> wr.argtopk(wr.asarray([3, 9, 4]), 2).compute()
     array([1, 2])
     """
-    array, k, at = _read("argtopk", a, k, axis)
+    return _find_places(*_read("argtopk", a, k, axis))
+
+
+@refittable
+def _find_places(array: Array, k: int, at: int) -> Array:
     count = abs(k)
+    array = coalesce.merge_small_chunks(array, at)
     sizes = _few(array, count, at)
     if sizes is None:
         return argsort(array, at, descending=k > 0)[(slice(None),) * at + (slice(count),)]
@@ -122,7 +133,7 @@ def _read(operation: str, a: Any, k: Any, axis: Any) -> tuple[Array, int, int]:
     array = as_array(operation, "a", a)
     at = check_axis(operation, axis, array.ndim)
     n = array.shape[at]
-    return coalesce.merge_small_chunks(array, at), max(-n, min(check_integer(operation, "k", k), n)), at
+    return array, max(-n, min(check_integer(operation, "k", k), n)), at
 
 
 def _few(array: Array, count: int, axis: int) -> Any:

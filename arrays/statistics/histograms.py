@@ -19,6 +19,7 @@ from ..execution.deferred import defer_unsized
 from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype
+from ..refitting import refittable
 from .widths import ESTIMATORS, estimate_edges
 
 if TYPE_CHECKING:
@@ -223,6 +224,7 @@ def edges_of(operation: str, x: Array, bins: Any, given: Any) -> tuple[Array, bo
     ), True
 
 
+@refittable
 def _count(x: Array, weights: Array | None, edges: Array, even: bool) -> Array:
     """Count each chunk, and add up."""
     n = edges.expr.grid.shape[0] - 1
@@ -232,7 +234,7 @@ def _count(x: Array, weights: Array | None, edges: Array, even: bool) -> Array:
         op = BlockFunction("histograms:counts", (even,), (own, (None,)))
         return red.sum(make(op, (x, edges), grid, np.int64), own)
     op = BlockFunction("histograms:sum_weights", (even,), (own, own, (None,)))
-    return red.sum(make(op, (x, weights, edges), grid, weights.dtype), own, weights.dtype)
+    return red.sum(make(op, (x, regrid(weights, x.expr.grid), edges), grid, weights.dtype), own, weights.dtype)
 
 
 def _dense(found: Array, edges: Array) -> Array:

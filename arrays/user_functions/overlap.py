@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +16,11 @@ from ...graph.kinds.mapping import MapBlocks
 from ...graph.kinds.source import Full
 from ...graph.positions import Runs
 from ..base import ArrayBase, as_array, make
+from ..chunking.coalesce import whole
 from ..chunking.halo import Depths, Margin, Trimmed, read_boundaries, read_depths, with_halo
 from ..ops.moving import Step, move
 from ..ops.sliding_window import sliding_window_view
+from ..refitting import note_refit
 from .adapters import Informed
 from .changed_grid import find_changed_grid
 from .map_blocks import (
@@ -35,6 +40,8 @@ from .pickling import find_wanted, infer_result, name_additions, name_of, payloa
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...graph.expr import DType
+    from ...graph.kinds.mapping import Payload
     from ..array import Array
 
 __all__ = [
@@ -170,11 +177,9 @@ def map_overlap(
             grid = lengthen_axes("map_overlap", grid, shape, new_axis)
     main = max(range(len(arrays)), key=lambda i: arrays[i].ndim)
     target, ndim = target_axes("map_overlap", arrays[main].ndim, drop_axis, new_axis, chunks)
-    margins = tuple(
-        (target[i], Margin(axis, before, after, ends[main][i] == "none"))
-        for i, (axis, (before, after)) in enumerate(zip(arrays[main].expr.grid.axes, depths[main], strict=True))
-        if i in target and (before, after) != (0, 0)
-    )
+    margins = _find_margins(arrays[main], depths[main], ends[main], target)
+    free = trim and align_arrays and not wants and margins and chunks is drop_axis is new_axis is None
+    free = free and all(len({1, *sizes}) < 3 for sizes in zip_longest(*(a.shape[::-1] for a in arrays), fillvalue=1))
     if trim:
         grid = Grid([_trim_axis(a, dict(margins).get(i)) for i, a in enumerate(grid.axes)])
     elif chunks is None and ndim == len(domain) and drop_axis is None:
@@ -191,7 +196,35 @@ def map_overlap(
         wants = ("block_id",)
     packed = payload("map_overlap", called, extra, kwargs, label, memory)
     adds = name_additions(packed, wide, grid)
-    return make(MapBlocks(packed, tuple(operand_axes), ("block_id",) if wants else (), adds), wide, grid, known)
+    found = make(MapBlocks(packed, tuple(operand_axes), ("block_id",) if wants else (), adds), wide, grid, known)
+    if free and not adds:
+        lines = tuple([tuple([i for i, n in enumerate(a.numblocks) if n == 1]) for a in arrays])
+        note_refit(found, _fit_margins, (packed, known, depths, ends, lines, *arrays))
+    return found
+
+
+def _fit_margins(packed: Payload, dtype: DType, depths: Any, ends: Any, lines: Any, *given: Array) -> Array:
+    """Do over arrays in other chunks what `map_overlap` did: what was one chunk along an axis, is one there."""
+    _, arrays = match_chunks("map_overlap", [whole(x, own) for x, own in zip(given, lines, strict=True)])
+    wide = [with_halo(x, d, e) for x, d, e in zip(arrays, depths, ends, strict=True)]
+    domain = by_number("map_overlap", wide)
+    grid, operand_axes = lay_out("map_overlap", domain, wide, None, None, None)
+    main = max(range(len(arrays)), key=lambda i: arrays[i].ndim)
+    margins = _find_margins(arrays[main], depths[main], ends[main], {i: i for i in range(grid.ndim)})
+    grid = Grid([_trim_axis(a, dict(margins).get(i)) for i, a in enumerate(grid.axes)])
+    trimmed, extra, keywords = pickle.loads(packed.pickled)
+    trimmed = replace(trimmed, margins=margins, grid=grid)
+    again = payload("map_overlap", trimmed, extra, keywords, packed.name, packed.memory)
+    return make(MapBlocks(again, tuple(operand_axes), ("block_id",)), wide, grid, dtype)
+
+
+def _find_margins(x: Array, depths: Depths, ends: Any, target: dict[int, int]) -> tuple[tuple[int, Margin], ...]:
+    """Return the margins that are trimmed, by the result's axes."""
+    return tuple(
+        (target[i], Margin(axis, before, after, ends[i] == "none"))
+        for i, (axis, (before, after)) in enumerate(zip(x.expr.grid.axes, depths, strict=True))
+        if i in target and (before, after) != (0, 0)
+    )
 
 
 def _for_each(argument: str, spec: Any, arrays: list[Array]) -> list[Any]:

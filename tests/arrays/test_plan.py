@@ -61,6 +61,12 @@ PROGRAMS = {
     "histogram": lambda np, a, b: np.histogram(a, 5, range=(0, 1))[0] + b.max(),
     "reshapes": lambda np, a, b: (a.reshape(6, 2, 15) + b.reshape(6, 2, 15)).sum(axis=1).reshape(15, 6).T,
     "covariance": lambda np, a, b: np.cov(a) + np.corrcoef(b),
+    "histograms": lambda np, a, b: np.histogram(a, 5)[0] + np.histogram(b, 5, (0, 1), weights=a)[0],
+    "gradients": lambda np, a, b: sum(np.gradient(a)) + np.gradient(b, np.arange(15) ** 2.0, axis=1),
+    "convolutions": lambda np, a, b: np.convolve(a.ravel(), b[0], "same") + np.correlate(b[1], a.ravel(), "same"),
+    "repeats": lambda np, a, b: np.repeat(a.ravel(), 3)[::3] + np.repeat(b, np.arange(15) % 3, axis=1).ravel(),
+    "factorisations": lambda np, a, b: abs(np.linalg.svd(a @ a.T)[1]) + abs(np.linalg.qr(b.T)[1]).sum(axis=0),
+    "solutions": lambda np, a, b: np.linalg.solve(a @ a.T + 3 * np.eye(12), np.linalg.cholesky(a @ a.T + np.eye(12))),
 }
 
 
@@ -91,6 +97,45 @@ def test_fitted_expressions_have_the_same_values(name, chunks):
         result = wrap(fitted).compute()
         assert (result.shape, result.dtype) == (lazy.shape, lazy.dtype)
         np.testing.assert_allclose(result, expected, rtol=1e-5)
+
+
+def shift(a):
+    return np.roll(a, 1, axis=0) + a
+
+
+def test_functions_of_chunks_with_margins_are_given_other_chunks_but_along_lines():
+    x = wr.from_array(Stored(A), chunks=(4, 15))
+    ones = wr.ones((12, 15), "f4", chunks=(4, 15))
+    lazy = wr.map_overlap(lambda a, b: shift(a) * b, x, ones, depth={0: 2}, boundary="periodic")
+    grid = Grid([Axis.regular(12, 5), Axis.regular(15, 4)])
+    (fitted,) = fit([lazy.expr], {x.expr.token: grid})
+    assert fitted.grid.chunks() == ((5, 5, 2), (15,))
+    np.testing.assert_allclose(wrap(fitted).compute(), shift(A))
+
+
+def test_functions_that_ask_for_their_block_keep_their_chunks():
+    x = wr.from_array(Stored(A), chunks=(4, 6))
+    lazy = wr.map_overlap(lambda a, block_id: a + block_id[0], x, depth=1, boundary="none")
+    (fitted,) = fit([lazy.expr], {x.expr.token: Grid.single(A.shape)})
+    assert fitted.grid == lazy.expr.grid
+    np.testing.assert_allclose(wrap(fitted).compute(), A + np.arange(12)[:, None] // 4)
+
+
+def test_windows_of_functions_are_reduced_over_other_chunks():
+    x = wr.from_array(Stored(A), chunks=(4, 6))
+    windows = wr.sliding_window_view(x, 3, axis=0) * 2
+    expected = np.lib.stride_tricks.sliding_window_view(A, 3, axis=0) * 2
+    grids = {x.expr.token: Grid([Axis.regular(12, 5), Axis.regular(15, 15)])}
+    fitted, reduced = map(wrap, fit([windows.expr, windows.mean(axis=-1).expr], grids))
+    for found in (fitted.mean(axis=-1), reduced):
+        np.testing.assert_allclose(found.compute(), expected.mean(axis=-1))
+
+
+def test_what_is_refitted_comes_from_the_users_line():
+    x = wr.from_array(Stored(A), chunks=(4, 6))
+    lazy = wr.topk(x, 3, axis=0)
+    (fitted,) = fit([lazy.expr], {x.expr.token: Grid.single(A.shape)})
+    assert fitted.origin == lazy.expr.origin
 
 
 def test_elementwise_operations_reductions_and_slices_follow_the_sources():
@@ -185,6 +230,16 @@ FITTING = {
     "interp": lambda x: wr.interp(x, np.arange(10.0), np.arange(10.0)),
     "searchsorted": lambda x: wr.searchsorted(wr.arange(100), x),
     "anomaly": lambda x: x - x.mean(axis=0),
+    "histogram": lambda x: wr.histogram(x, 50, (0, 1))[0],
+    "histogram by weights": lambda x: wr.histogram(x, 50, (0, 1), weights=x * 2)[0],
+    "topk": lambda x: wr.topk(x, 10, axis=0),
+    "gradient": lambda x: wr.gradient(x, axis=0),
+    "gradient by coordinates": lambda x: wr.gradient(x, np.arange(len(x)) ** 2.0, axis=0),
+    "gradients": lambda x: sum(wr.gradient(x)),
+    "map_overlap": lambda x: wr.map_overlap(np.sqrt, x, depth=1, boundary="reflect"),
+    "convolve": lambda x: wr.convolve(x.ravel(), np.ones(9), "same"),
+    "repeat": lambda x: wr.repeat(x.ravel(), 2),
+    "windows": lambda x: wr.sliding_window_view(x, 5, axis=0).mean(-1),
 }
 
 
@@ -196,14 +251,26 @@ def test_what_can_be_cut_fits_into_half_of_its_source(name):
     assert wr.plan(lazy, memory="256 MiB").explain().peak_bytes <= 256 * MIB
 
 
+FITTING_SMALL_ARENAS = {
+    "argtopk of lines": lambda x: wr.argtopk(x.ravel(), 10),
+    "histogram": lambda x: wr.histogram(x, 50)[0],
+    "qr": lambda x: wr.linalg.qr(x.reshape(-1, 64))[1],
+    "svd": lambda x: wr.linalg.svd(x.reshape(-1, 64), full_matrices=False)[1],
+}
+
+
+@pytest.mark.parametrize("name", FITTING_SMALL_ARENAS)
+def test_what_can_be_cut_fits_into_a_cluster_of_half_of_its_source(name):
+    with wr.Cluster(threads=2, memory="256 MiB"):
+        lazy = FITTING_SMALL_ARENAS[name](wr.random.default_rng(1).random((8192, 8192)))
+        assert wr.plan(lazy, memory="256 MiB").explain().peak_bytes <= 256 * MIB
+
+
 REFUSED = {
     "results": (lambda x: x + 1, "add at test_plan.py:.*: the results alone take 512.0 MiB"),
     "planned": (lambda x: wr.sort(x.ravel())[5], "sort at test_plan.py:.*: it is planned when it runs"),
     "users": (lambda x: wr.map_blocks(np.sort, x.rechunk(-1)).max(), "map_blocks.*its tasks take .* at once"),
-    "waiting": (
-        lambda x: wr.repeat(x.ravel(), 2).sum(),
-        "repeat.* at test_plan.py:.*: chunks that wait to be read take",
-    ),
+    "waiting": (lambda x: (x @ x.T).sum(), "random at test_plan.py:.*: chunks that wait to be read take"),
 }
 
 
