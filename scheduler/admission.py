@@ -88,7 +88,7 @@ def find_allowance(order: Order, room: int, slots: int, ranks: int) -> int:
     longest goes to disk in any case.
     """
     each = slots * int(order.sizes.max(initial=0))
-    wanted = PLENTY + 2 * each + (ranks - 1) * order.peak
+    wanted = min(PLENTY, room // 16) + 2 * each + (ranks - 1) * order.peak
     most = room - room // 8 - order.peak  # arenas have gaps
     return min(wanted, most) if most >= 0 else each
 
