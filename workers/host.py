@@ -117,7 +117,9 @@ def _check(label: str, source: Any, found: Any, where: tuple[slice, ...]) -> Arr
     part, wanted = np.asarray(found), np.dtype(source.dtype)
     shape = tuple(s.stop - s.start for s in where)
     if part.shape != shape:
-        raise ShapeError(bad(label, "x", part.shape, f"a slice of shape {shape}"))
+        key = ", ".join(f"{s.start}:{s.stop}" for s in where)
+        gave = "None" if found is None else f"an array of shape {part.shape}"
+        raise ShapeError(f"{label}: argument 'x' gave {gave} for x[{key}]; expected an array of shape {shape}")
     if not np.can_cast(part.dtype, wanted, "equiv"):
         raise DTypeError(bad(label, "x", part.dtype, f"slices of the dtype that it has, {wanted}"))
     return part.astype(wanted, copy=False)

@@ -24,6 +24,13 @@ class Short:
         return np.zeros(3)
 
 
+class Empty(Short):
+    """A source that gives nothing."""
+
+    def __getitem__(self, key):
+        return None
+
+
 class Gone(Short):
     """A source that can't be read."""
 
@@ -53,10 +60,11 @@ def test_what_is_no_array(source, error, words):
 
 def test_a_source_that_cannot_be_read():
     for source, words in (
-        (Short(), r"\(3,\); expected a slice of shape"),
-        (Gone(), r"a Gone that can't be read at \["),
+        (Short(), r"gave an array of shape \(3,\) for x\[\d+:\d+\]; expected an array of shape \(\d,\)$"),
+        (Empty(), r"gave None for x\[\d+:\d+\]; expected an array of shape \(\d,\)$"),
+        (Gone(), r"is a Gone that can't be read at \["),
     ):
-        with pytest.raises(wr.WindrowError, match=rf"^from_array: argument 'x' is {words}"):
+        with pytest.raises(wr.WindrowError, match=rf"^from_array: argument 'x' {words}"):
             wr.from_array(source, chunks=4).compute()
 
 
