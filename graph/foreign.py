@@ -52,11 +52,19 @@ _DELAYED = (
     "map_blocks(function, chunks=…, dtype=…) calls a function for each chunk; from_array() takes what can be sliced"
 )
 _STORE = "open it, and store() writes to anything that has [slices] = …, from_array() reads anything that has [slices]"
+_NETCDF = (
+    "from_hdf5(path, name) reads a variable of a netCDF-4 file, "
+    "xarray.open_dataset(path, chunks={}, chunked_array_type='windrow') all of them"
+)
 
 FUNCTIONS = {
     "Client": _CLUSTER,
     "LocalCluster": _CLUSTER,
     "get_client": _CLUSTER,
+    "from_netcdf": _NETCDF,
+    "open_netcdf": _NETCDF,
+    "read_netcdf": _NETCDF,
+    "open_dataset": _NETCDF,
     "from_func": _DELAYED,
     "from_tiledb": f"a TileDB array: {_STORE}",
     "to_tiledb": f"a TileDB array: {_STORE}",

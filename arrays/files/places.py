@@ -93,7 +93,6 @@ def open_array(operation: str, place: Place, **given: Any) -> Any:
     if is_of(found, "zarr", "Array"):
         return found
     names = sorted(found.array_keys())
-    expected = f"one of its arrays: {', '.join(map(repr, names))}" if names else "a group that has arrays"
-    raise ArgumentError(
-        f"{operation}: {place.shown} is a group; expected argument 'component' to name one of its arrays, {expected}"
-    )
+    expected = f"argument 'component' to name one of its arrays: {', '.join(map(repr, names))}"
+    expected = expected if names else "an array, or a group that has some"
+    raise ArgumentError(f"{operation}: {place.shown} is a group; expected {expected}")

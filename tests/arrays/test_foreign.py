@@ -24,6 +24,7 @@ anything: Any = wr
         (lambda: anything.linalg.nrom, "did you mean 'norm'?"),
         (lambda: anything.Client, "windrow.Cluster(ranks=…)"),
         (lambda: anything.LocalCluster, "windrow.Cluster(ranks=…)"),
+        (lambda: anything.from_netcdf, "from_hdf5(path, name) reads a variable of a netCDF-4 file"),
         (lambda: anything.from_tiledb, "a TileDB array"),
         (lambda: anything.ma.masked_equal, "windrow.ma.masked_equal: masked arrays are not here: chunks have no masks"),
         (lambda: x.summ, "'windrow.Array' object has no attribute 'summ'; did you mean 'sum'?"),

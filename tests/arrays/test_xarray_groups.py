@@ -72,6 +72,16 @@ def test_groups_of_other_types(kind):
         xr.testing.assert_allclose(found.compute(), expected)
 
 
+@pytest.mark.parametrize("func", ["mean", "sum", "std", "max", "count", "median"])
+@pytest.mark.parametrize("dims", [..., ("y", "x"), ("y", "time")], ids=str)
+def test_groups_along_one_of_several_axes_that_are_reduced(func, dims):
+    plain = made("f8").assign_coords(y=[-40.0, 5.0, 50.0])
+    for bands in ([-90, 0, 90], [-90, -60, 90]):  # the second has a band of no rows
+        found = getattr(lazy(plain, time=30, y=2).groupby_bins("y", bands), func)(dims)
+        assert isinstance(found.data, wr.Array)
+        xr.testing.assert_allclose(found.compute(), getattr(plain.groupby_bins("y", bands), func)(dims))
+
+
 def test_a_group_that_has_no_elements():
     plain = made("f8")
     given = lazy(plain, time=30)

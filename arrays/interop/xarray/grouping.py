@@ -15,6 +15,8 @@ from ....graph.grid import Grid
 from ....graph.kinds.mapping import MapBlocks
 from ...array import Array
 from ...base import make
+from ...creation.from_data import asarray
+from ...ops.broadcasting import broadcast_to
 from ...ops.moving import moveaxis
 from ...user_functions.gufunc import apply_gufunc
 from ...user_functions.map_blocks import map_blocks
@@ -60,10 +62,11 @@ def groupby_reduce(array: Array, *by: Any, func: Any, axis: Any = None, **option
     count = np.broadcast_shapes(*(each.shape for each in labels))
     ndim = len(count)
     lengths = array.shape[array.ndim - ndim :]
-    sample = np.zeros(lengths, array.dtype)
+    every = _all_axes(array, ndim, axis)
+    sample = np.zeros(count if every else lengths, array.dtype)
     quick = options | {"engine": "flox"} if func in SIMPLE and options.get("engine") is None else options
     found, *groups = importlib.import_module("flox").groupby_reduce(sample, *labels, **quick)
-    reduced = _reduced(array, labels, found, groups, options) if _all_axes(array, ndim, axis) else None
+    reduced = _reduced(array, labels, found, groups, options) if every else None
     if reduced is not None:
         return (reduced, *groups)
     inner, outer = (",".join(f"{letter}{i}" for i in range(n)) for letter, n in (("i", ndim), ("o", found.ndim)))
@@ -97,6 +100,11 @@ def _reduced(array: Array, labels: tuple[Any, ...], found: Any, groups: list[Any
     indices = [_index(group, options, i) for i, group in enumerate(groups)]
     codes = _joint([_coded(each, index) for index, each in zip(indices, labels, strict=True)], found.shape)
     count = math.prod(found.shape)
+    lengths = array.shape[array.ndim - codes.ndim :]
+    if codes.shape != lengths:  # labels along some of the axes that are reduced
+        grouped = describe(options, array.dtype, found.dtype, _fill_of(found, codes, count))
+        wide = broadcast_to(asarray(codes), lengths)
+        return None if grouped is None else _split(reduce_lazy(array, wide, count, grouped), found.shape)
     grouped = describe(options, array.dtype, found.dtype)
     if grouped is not None:
         return _split(reduce_known(array, codes, count, grouped, _fill_of(found, codes, count)), found.shape)
