@@ -31,9 +31,10 @@ from .program import Apply, Call, Fused, Generate, Load, Operand, Product, Progr
 from .simplify import simplify
 from .stage import Stage
 from .together import reduce_together
+from .windows import is_windows, makes_much
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from .expr import Expr
     from .grid import Grid
@@ -114,6 +115,7 @@ def _homes(
             continue
         fuses = [_fuses(node, user, sources) for user, _ in users[token]]
         read = _free(node, sources) or _is_read(node, users[token], sources) or _is_difference(node, users[token])
+        read |= _is_repeated(node, {homes[user.token] for user, _ in users[token]}, by_token, sources)
         if all(fuses) and (read or all(user.token in sources for user, _ in users[token])):
             homes[token] = ""
             continue
@@ -122,7 +124,7 @@ def _homes(
         home, parts[token] = where.pop() if len(where) == 1 else (token, "")
         if isinstance(node.op, _WHOLE) and (len(users[token]) > 1 or parts[token]):
             home = token
-        foreign = isinstance(node.op, _WHOLE) and _covers_many(by_token[home])
+        foreign = isinstance(node.op, _WHOLE) and not is_windows(node) and _covers_many(by_token[home])
         # A function of whole blocks is called for each block of its own grid, which broadcasting would repeat.
         foreign |= isinstance(node.op, _WHOLE) and node.grid != _domain(by_token[home])
         depth[token] = 1 + max(depth.get(user.token, 0) for user, _ in users[token])
@@ -162,6 +164,16 @@ def _is_read(node: Expr, users: list[tuple[Expr, int]], sources: dict[str, Sourc
     if not all(isinstance(user.op, Elementwise | Contract) for user, _ in users) or not is_shift(node):
         return False
     return all(isinstance(user.op, Elementwise) for user, _ in users) or _takes_parts(node)
+
+
+def _is_repeated(node: Expr, homes: set[str], nodes: Mapping[str, Expr], sources: dict[str, Source]) -> bool:
+    """Whether several stages read the operands of what makes much of little, each for itself: it is never held.
+
+    Windows are made for each block of the stage they are in.
+    """
+    if len(homes) < 2 or node.token in sources or not makes_much(node):
+        return False
+    return isinstance(node.op, Move) or all(home and _domain(nodes[home]) == node.grid for home in homes)
 
 
 def _takes_parts(node: Expr) -> bool:

@@ -23,6 +23,7 @@ from .kinds.move import Move, Route
 from .kinds.source import Full, Inside
 from .patches import compose, find_patches, meet
 from .recurring import recall, recurs, same_grid
+from .windows import makes_much
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +83,7 @@ def _pick(node: Expr, op: Move, value: Expr, sole: Judge, stored: Callable[[str]
 
     What is transposed is taken where it is little, since each operand would be transposed.
     """
-    if len(op.routes) != 1 or op.fill is not None or not _goes_down(value, sole):
+    if len(op.routes) != 1 or op.fill is not None or not _goes_down(value, sole) or makes_much(node):
         return None
     if op.routes[0].order is not None and HALF * node.grid.size > value.grid.size:
         return None

@@ -1,6 +1,7 @@
 """Rewrites of the graph that keep every value.
 
-Moves are composed, elements set one after the other are set at once, reductions and joins of many become trees.
+Moves are composed, functions of windows become windows of functions, elements set one after the other are set at once,
+reductions and joins of many become trees.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from .patches import compose
 from .pushing import push_down
 from .recurring import recall, recurs
 from .thin import reduce_in_cells
+from .windows import lift_windows
 from .writes import Writes
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def simplify(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:
         roots,
         lambda node: node if stored(node.token) else None,
         lambda node, operands: _simplify_node(node, operands, stored, writes.is_between),
-        writes.collect_writes,
+        lambda node: writes.collect_writes(lift_windows(node, stored)),
     )
 
 

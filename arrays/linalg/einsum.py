@@ -19,6 +19,7 @@ from ..ops.moving import expand_dims, squeeze, transpose
 from ..ops.outputs import deliver
 from ..ops.products import contract
 from ..ops.reductions import sum as summed
+from ..ops.sliding_window import reduce_below
 from ..ops.ufuncs import logical_and, multiply
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **keywords: A
     Notes
     -----
     Operands are contracted in pairs, those first whose product is smallest, whatever `optimize` says; NumPy contracts
-    them all at once by default.
+    them all at once by default. Windows of `sliding_window_view` are summed over other axes before they slide, and
+    weighted by a vector without being made: last digits may differ from those of a product of the same numbers.
 
     Examples
     --------
@@ -351,9 +353,13 @@ def _sum_out(term: Term, kept: set[Label], dtype: np.dtype[Any]) -> Term:
     axes = tuple(i for i, label in enumerate(term.labels) if label not in kept)
     if not axes:
         return term
-    array = astype(term.array, dtype)
-    made = any_of(array, axis=axes) if dtype == np.bool else summed(array, axis=axes, dtype=dtype)
-    return Term(made, tuple(label for label in term.labels if label in kept))
+    array, labels = astype(term.array, dtype), tuple(label for label in term.labels if label in kept)
+
+    def add(array: Array, axes: tuple[int, ...]) -> Array:
+        return any_of(array, axis=axes) if dtype == np.bool else summed(array, axis=axes, dtype=dtype)
+
+    below = reduce_below(array, axes, add)
+    return Term(add(array, axes) if below is None else below, labels)
 
 
 def _order_axes(array: Array, mine: Labels, labels: Labels) -> Array:

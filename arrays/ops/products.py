@@ -19,6 +19,7 @@ from ..refitting import refittable
 from .elementwise import astype
 from .outputs import deliver
 from .own_products import cut_rows, find_own, multiply_own
+from .sliding_window import weigh_windows
 from .ufuncs import conjugate, multiply
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, La
 
     Axes with one label must have one length. The chunks of the smaller operand follow the larger one's
     there; few result blocks with many summed ones are computed in parts, which are added up. Where
-    these parts would take more memory than the operands, smaller blocks of the result are computed instead.
+    these parts would take more memory than the operands, smaller blocks of the result are computed instead. Windows
+    that slide are weighted by a vector without being made.
     """
     try:
         dtype = np.matmul(np.empty((0, 0), left.dtype), np.empty((0, 0), right.dtype)).dtype
@@ -51,6 +53,10 @@ def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, La
         kinds = f"{left.dtype}, {right.dtype}"
         raise DTypeError(f"{operation}: operands have dtypes {kinds}; expected numbers or bool") from error
     left, right = astype(left, dtype), astype(right, dtype)
+    for first, second, way in ((left, right, labels), (right, left, (labels[1], labels[0], labels[2]))):
+        weighted = weigh_windows(first, second, way)
+        if weighted is not None:
+            return weighted
     own = find_own(left, right, labels)
     if own is not None:
         left, labels = own
@@ -132,7 +138,8 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, casting: 
     Notes
     -----
     Partial products are added chunk by chunk: floating-point results may differ from NumPy's in the last digits, and
-    the same chunks always give the same result.
+    the same chunks always give the same result. Windows of `sliding_window_view` are weighted by a vector in order, and
+    none is made.
 
     Examples
     --------

@@ -13,14 +13,16 @@ from ...graph.expr import Expr
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move
+from ...graph.kinds.move import rechunk as rechunk_move
 from ...graph.kinds.source import Full
 from ...graph.positions import Runs
+from ...graph.windows import WINDOWS, Windowed, find_windows
 from ..base import ArrayBase, as_array, check_axis, check_shape, make, wrap
 from ..refitting import refittable
-from .moving import move
+from .moving import move, transpose
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ...graph.expr import Op
     from ..array import Array
@@ -80,9 +82,10 @@ def sliding_window_view(
 
     Notes
     -----
-    NumPy's function returns a view; here the windows are made, chunk by chunk, and take as many times the memory of `x`
-    as a window has elements. Sums, means, products of integers and extremes over windows, with or without NaN, need
-    none of it: they are found without the windows, and so are those of what elementwise functions make of windows.
+    NumPy's function returns a view; here the windows are made, chunk by chunk, where they are used, and windows that
+    are kept take as many times the memory of `x` as a window has elements. Functions of their elements are computed
+    before they slide. Sums, means, products of integers and extremes of windows, with or without NaN, and their
+    products with a vector, make none.
 
     Examples
     --------
@@ -122,7 +125,7 @@ def _view_windows(
     places = [cut[i] if i in along else own for i, own in enumerate(array.expr.grid.axes)]
     if math.prod(lengths) == 0 or array.size == 0:
         return make(Full(np.zeros((), array.dtype)[()]), (), Grid([*places, *windows]), array.dtype)
-    op = BlockFunction("signal:windows", (lengths, along), (tuple(range(array.ndim)),))
+    op = BlockFunction(WINDOWS, (lengths, along), (tuple(range(array.ndim)),))
     return make(op, (_reached(array, along, reach, places),), Grid([*places, *windows]), array.dtype)
 
 
@@ -197,10 +200,50 @@ def over_windows(op: Op, operands: Sequence[ArrayBase], dtype: np.dtype[Any]) ->
 
 def _under_windows(node: Expr) -> Expr | None:
     """Return what all windows of an array are made of; None for what is no windows."""
-    if not isinstance(node.op, BlockFunction) or node.op.function != "signal:windows":
+    if not isinstance(node.op, BlockFunction) or node.op.function != WINDOWS:
         return None
     below = node.operands[0]  # in other chunks it may be what is rechunked
     return below.operands[0] if isinstance(below.op, Move) and below.op.name == "windows" else None
+
+
+def find_slid(array: Array) -> Windowed | None:
+    """Return over what windows slide that an array is, whatever is done with each of their elements alone."""
+    return find_windows(array.expr, lambda _: False)
+
+
+def weigh_windows(left: Array, right: Array, labels: tuple[Sequence[int], ...]) -> Array | None:
+    """Return the product of windows along one axis with a weight for each of their elements; else None.
+
+    The windows are added up where they lie, in order; none is made.
+    """
+    mine, theirs, out = labels
+    if len(theirs) != 1 or theirs[0] not in mine or theirs[0] in out or len(out) != len(mine) - 1:
+        return None
+    slid = find_slid(left)
+    if slid is None or len(slid.along) != 1 or mine[-1] != theirs[0]:
+        return None
+    windows = slid.expression(left.expr.grid, left.dtype, left.expr.origin)
+    vector = make(rechunk_move(1), (right,), Grid([Axis.whole(right.shape[0])]), right.dtype)
+    op = BlockFunction("signal:weighted_windows", (slid.along[0],), (tuple(range(left.ndim - 1)), (None,)))
+    grid = Grid(left.expr.grid.axes[:-1])
+    made = make(op, (wrap(windows.operands[0]), vector), grid, left.dtype)
+    return transpose(made, [mine.index(label) for label in out])
+
+
+def reduce_below(array: Array, axes: Sequence[int], reduce: Callable[[Array, tuple[int, ...]], Array]) -> Array | None:
+    """Return windows of an array that is reduced along axes in which they don't slide; None where it isn't windows."""
+    slid = find_slid(array)
+    if slid is None or not axes or any(a in slid.along or a >= slid.below.grid.ndim for a in axes):
+        return None
+    kept = [i for i in range(array.ndim) if i not in axes]
+    below, part = wrap(slid.below), []
+    for i, start in enumerate(slid.starts):
+        reach = sum(n - 1 for a, n in zip(slid.along, array.shape[below.ndim :], strict=True) if a == i)
+        part.append(slice(start, start + array.shape[i] + reach))
+    along = tuple(kept.index(a) for a in slid.along)
+    reduced = reduce(below[tuple(part)], tuple(axes))
+    grid = Grid([array.expr.grid.axes[i] for i in kept])
+    return wrap(Windowed(reduced.expr, along, (0,) * reduced.ndim).expression(grid, reduced.dtype, reduced.expr.origin))
 
 
 def _places(grid: Grid, reach: Sequence[int], small: int) -> list[Axis]:

@@ -250,6 +250,66 @@ def test_matrices_of_vectors(n):
                 )
 
 
+WEIGHED = ["yabcw,w->abc", "yabcw,w->cab", "yabcw,w->yabc", "ybacw,w->c", "yabcw,w->a", "yabcw->abc", "yabcw,cw->ab"]
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "i8", "?", "F"])
+@pytest.mark.parametrize("subscripts", WEIGHED)
+def test_windows_are_weighted_where_they_lie(subscripts, dtype):
+    slide = np.lib.stride_tricks.sliding_window_view
+    a, w = (RNG.random((4, 30, 6, 7)) * 2).astype(dtype), (RNG.random(7) / 4).astype(dtype)
+    w = np.broadcast_to(w, (7, 7)) if ",cw" in subscripts else w
+    windows, expected = wr.sliding_window_view(wr.from_array(a, chunks=(2, 11, 3, 7)), 7, axis=1), slide(a, 7, axis=1)
+    for weights in (w, w.astype(np.result_type(dtype, "f8"))):
+        given = (weights,) if "," in subscripts else ()
+        found = wr.einsum(subscripts, windows[1:, 2:-3], *given)
+        wanted = np.einsum(subscripts, expected[1:, 2:-3], *given)
+        assert found.dtype == wanted.dtype
+        if wanted.dtype == "f2":  # NumPy adds up in float16
+            wanted = np.einsum(subscripts, expected[1:, 2:-3], *given, dtype="f4")
+        loose = {"e": 0.02, "f": 1e-4, "F": 1e-4}.get(found.dtype.char, 1e-12)
+        np.testing.assert_allclose(found.compute(), wanted, rtol=loose)
+
+
+def test_weighted_windows_are_never_held():
+    a = RNG.random((5, 100, 8)).astype("f4")
+    a[RNG.random(a.shape) < 0.1] = np.nan
+    windows, expected = (f.sliding_window_view(x, 61, axis=1) for f, x in (
+        (wr, wr.from_array(a, chunks=(1, 25, 8)) + 0), (np.lib.stride_tricks, a)))  # fmt: skip
+    weights, results = np.linspace(0, 2, 61), []
+    for np_, v in ((wr, windows), (np, expected)):
+        total = np_.einsum("yabw,w->ab", np_.where(np_.isnan(v), 0.0, v), weights)
+        results.append(total / np_.einsum("yabw,w->ab", ~np_.isnan(v), weights))
+    lazy, wanted = results
+    assert sum(stage.bytes_held for stage in wr.explain(lazy, windows @ weights).stages) < 8 * a.nbytes
+    np.testing.assert_allclose(lazy.compute(), wanted, rtol=1e-12)
+    np.testing.assert_allclose((windows @ weights).compute(), expected @ weights, rtol=1e-12)
+
+
+def test_bits_of_weighted_windows_are_of_any_chunks():
+    a, w = RNG.random((50, 40)).astype("f4"), RNG.random(9).astype("f4")
+    found = {
+        (wr.sliding_window_view(wr.from_array(a, chunks=chunks), 9, axis=0) @ w).compute().tobytes()
+        for chunks in (-1, 7, (50, 3))
+    }
+    assert len(found) == 1
+
+
+def test_bits_of_weighted_windows_are_those_of_kept_ones():
+    x, w = wr.from_array(RNG.random((5, 40, 6)).astype("f4"), chunks=(2, 11, 6)), RNG.random(7).astype("f4")
+    windows = wr.sliding_window_view(x, 7, axis=1)
+    for subscripts in ("yabw,w->ab", "yabw,w->yab"):
+        fresh, kept = (wr.einsum(subscripts, v * 2, w).compute() for v in (windows, windows.persist()))
+        assert fresh.tobytes() == kept.tobytes()
+
+
+def test_infinite_elements_stay_in_their_windows():
+    a = np.arange(20.0)
+    a[11] = np.inf
+    found = wr.sliding_window_view(wr.from_array(a, chunks=6), 4) @ np.array([1, 2, 0.5, 1])
+    np.testing.assert_array_equal(found.compute(), np.lib.stride_tricks.sliding_window_view(a, 4) @ [1, 2, 0.5, 1])
+
+
 @given(st.data())
 def test_diagonals_of_any_chunks(data):
     m, n = data.draw(st.integers(1, 20)), data.draw(st.integers(1, 20))

@@ -17,6 +17,8 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
     line, tiny, i, f = a["line"], a["tiny"][:90], a["i"][:, :90], a["f"][:90]
     y, z = a["y"][:120, :350], a["z"][:130, :130]
     spectrum = keep(wr.fft.fft(line[:150_000]))
+    windows = wr.sliding_window_view(y[:40, :50], 7, axis=1)
+    chosen = wr.where(windows > 0, windows, 0)
     return {
         "fft-long": spectrum,
         "ifft-long": wr.fft.ifft(spectrum * 2)[::100],
@@ -51,6 +53,8 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
         "roll": wr.roll(y, (3, -200), (0, 1)),
         "rot90": wr.rot90(y),
         "sliding": wr.sliding_window_view(y[:40, :50], (3, 2)),
+        "sliding-chosen": chosen.std(-1),
+        "sliding-weighted": wr.einsum("abw,w->b", chosen, np.linspace(0, 1, 7)),
         "kaiser": wr.kaiser(1001, 14.0, chunks=300),
         "sinc": wr.sinc(y),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from typing import Any
 
@@ -142,6 +143,33 @@ def _by_runs(x: Array, length: int, step: np.ufunc, target: np.dtype[Any]) -> Ar
             begins = step.accumulate(x[first + length : stop + length - 1], axis=0, dtype=wide)
             made[first + 1 : stop] = step(ends[1 : stop - first], begins)
     return made
+
+
+WIDE, TILE = 1 << 10, 1 << 15
+"""Elements in a row, and of a part of a block, whose windows are weighted while they are in cache."""
+
+
+def weighted_windows(x: Array, weights: Array, axis: int) -> Array:
+    """Return the sum of the elements of each window along an axis, each by its weight; they are added up in order."""
+    length, dtype = len(weights), np.result_type(x, weights)
+    count = x.shape[axis] - length + 1
+    work = np.result_type(dtype, np.float32) if dtype.kind == "f" else dtype
+    lines = x.reshape(math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
+    made = np.empty((lines.shape[0], count, lines.shape[2]), dtype)
+    wide = max(1, min(lines.shape[2], WIDE))
+    high = max(1, min(count, TILE // wide))
+    deep = max(1, TILE // (wide * high))
+    room = np.empty((2, deep, high, wide), work)
+    with np.errstate(all="ignore"):
+        for a, b, c in itertools.product(*map(range, (0, 0, 0), made.shape, (deep, high, wide))):
+            part = made[a : a + deep, b : b + high, c : c + wide]
+            total, term = (each[tuple(map(slice, part.shape))] for each in room)
+            total.fill(0)
+            for k, weight in enumerate(weights.astype(work)):
+                np.multiply(lines[a : a + deep, b + k : b + k + part.shape[1], c : c + wide], weight, out=term)
+                np.add(total, term, out=total)
+            part[...] = total
+    return made.reshape(*x.shape[:axis], count, *x.shape[axis + 1 :])
 
 
 PIECE = 1 << 18
