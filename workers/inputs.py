@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..graph.access import Piece
+    from ..graph.grid import Index
     from ..graph.program import Operand
     from ..graph.stage import Stage
     from .protocol import Run
@@ -50,7 +51,7 @@ class Inputs:
     def start(self) -> None:
         """Begin to bring them."""
         wanted: dict[tuple[int, int, tuple[Any, ...]], tuple[Any, ...]] = {}
-        for number, block, take in self._list_wanted():
+        for number, block, take in list_read(self.reader.stage, self.run.tasks) if self.remote else ():
             if (number, block // self.reader.producers[number].blocks_per_task) in self.remote:
                 wanted[number, block, take_key(take) if take else ()] = take
         ahead = self._list_ahead()
@@ -105,30 +106,32 @@ class Inputs:
                     found[number, whole, ()] = number, whole
         return found
 
-    def _list_wanted(self) -> list[tuple[int, int, tuple[Any, ...]]]:
-        """Return (input, block, take) for all that the batch reads; an empty take is the whole block."""
-        found: list[tuple[int, int, tuple[Any, ...]]] = []
-        for stage, value, block in self._loads() if self.remote else ():
-            if isinstance(value.access, ByBlock):
-                source = value.access.source_block(stage.domain, stage.input_grids[value.inputs[0]], block)
-                found.append((value.inputs[0], source, ()))
-            else:
-                found += [(value.inputs[p.operand], p.block, p.take) for p in _pieces(stage, value, block)]
-        for stage, product, block in self._products() if self.remote else ():
-            found += [(number, whole, ()) for number, whole in _operands(stage, product, block)]
-        return found
-
     def _values(self) -> Iterator[tuple[Stage, Any, int]]:
-        stage = self.reader.stage
-        for task in self.run.tasks.tolist():
-            for block in (int(d) for b in stage.blocks(task) for d in stage.domain_blocks(b)):
-                yield from _values_of(stage, block)
+        return _values_of_tasks(self.reader.stage, self.run.tasks)
 
     def _loads(self) -> Iterator[tuple[Stage, Load, int]]:
         return ((stage, value, block) for stage, value, block in self._values() if isinstance(value, Load))
 
     def _products(self) -> Iterator[tuple[Stage, Product, int]]:
         return ((stage, value, block) for stage, value, block in self._values() if isinstance(value, Product))
+
+
+def list_read(stage: Stage, tasks: Index) -> Iterator[tuple[int, int, tuple[Any, ...]]]:
+    """Yield (input, block, take) for all that tasks read; an empty take is the whole block."""
+    for inner, value, block in _values_of_tasks(stage, tasks):
+        if isinstance(value, Load) and isinstance(value.access, ByBlock):
+            source = value.access.source_block(inner.domain, inner.input_grids[value.inputs[0]], block)
+            yield value.inputs[0], source, ()
+        elif isinstance(value, Load):
+            yield from ((value.inputs[p.operand], p.block, p.take) for p in _pieces(inner, value, block))
+        elif isinstance(value, Product):
+            yield from ((number, whole, ()) for number, whole in _operands(inner, value, block))
+
+
+def _values_of_tasks(stage: Stage, tasks: Index) -> Iterator[tuple[Stage, Any, int]]:
+    for task in tasks.tolist():
+        for block in (int(d) for b in stage.blocks(task) for d in stage.domain_blocks(b)):
+            yield from _values_of(stage, block)
 
 
 def _pieces(stage: Stage, value: Load, block: int) -> Iterator[Piece]:

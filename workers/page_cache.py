@@ -19,10 +19,13 @@ from typing import TYPE_CHECKING, Any
 from .memory_limit import room
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .transport import Bytes
 
 LARGE = 1 << 27
 """Bytes below which a file is never too large to be kept."""
+PAGE = mmap.PAGESIZE
 STEP = 1 << 20
 BEHIND = 1 << 28
 """Bytes that may be on their way to disk, of what this process has written; and a quarter of what is left."""
@@ -61,10 +64,11 @@ def read_exactly(descriptor: int) -> None:
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
 
 
-def drop_file(path: str) -> None:
-    """Let go of a file that was read."""
+def drop_file(path: str, ranges: Sequence[tuple[int, int]] = ((0, 0),)) -> None:
+    """Let go of a file that was read, or of ranges of it, each by its begin and end."""
     with contextlib.suppress(OSError), open(path, "rb", buffering=0) as file:
-        drop(file.fileno(), 0, 0)
+        for begin, end in ranges:
+            drop(file.fileno(), begin, end - begin)
 
 
 class Behind:
@@ -132,10 +136,10 @@ def advise(memory: Bytes, advice: int) -> bool:
     address = int(memory.__array_interface__["data"][0])
     end = address + memory.nbytes
     if advice == mmap.MADV_WILLNEED:
-        address -= address % mmap.PAGESIZE
+        address -= address % PAGE
     else:  # the pages at its ends are others', too
-        address += -address % mmap.PAGESIZE
-        end -= end % mmap.PAGESIZE
+        address += -address % PAGE
+        end -= end % PAGE
     return end <= address or not _library().madvise(ctypes.c_void_p(address), ctypes.c_size_t(end - address), advice)
 
 

@@ -87,7 +87,8 @@ class Rank:
         self.transport = transport
         self.rank = transport.rank
         self.stages: dict[str, Stage] = {}
-        self.spills = Spills(spill_folder, self.emit, self.rank)
+        here = sum(peer.same_node for peer in transport.peers)
+        self.spills = Spills(spill_folder, self.emit, self.rank, max(1, here))
         self.blas = BlasLimit()
         self._waiting: dict[int, tuple[Run, Reader]] = {}
         self._slow: WeakValueDictionary[int, Reader] = WeakValueDictionary()
@@ -210,6 +211,10 @@ class Rank:
             return self.spills.memory(place.source)
         return self.transport.map_spill_file(place.owner, place.source)
 
+    def _spill_path(self, owner: int, source: int) -> str:
+        """Return where a spill file of a rank on this host is opened."""
+        return f"/proc/{'self' if owner == self.rank else self.transport.peers[owner].pid}/fd/{source}"
+
     def fetch(self, rank: int, region: Region, into: Bytes, done: Callable[[bool], None]) -> None:
         """Read a region of a rank's memory; `done` is called on the I/O thread. From any thread."""
         self._asked.put((rank, region, into, done))
@@ -243,7 +248,7 @@ class Rank:
         reader = Reader(stage, producers, [Located(places) for places in run.inputs], memory)
         self._waiting[run.batch] = run, reader
         if any((places.sources >= 0).any() for places in run.inputs):
-            reader.spilled = SpillReads(run, reader)
+            reader.spilled = SpillReads(run, reader, run.gang is not None or self.spills.fit(), self._spill_path)
         remote = {
             (number, task)
             for number, places in enumerate(run.inputs)
@@ -278,6 +283,8 @@ class Rank:
         found = self._waiting.pop(batch, None)
         if found is not None:
             found[1].ahead.clear()  # an error of another batch may keep the reader
+            if found[1].spilled is not None:
+                found[1].spilled.end()
             self.emit(Refused(self.rank, batch))
             if found[0].gang is not None:  # the others wait for this rank
                 self._gangs.put(found[0], None)
@@ -310,6 +317,8 @@ class Rank:
         try:
             self.excess.begin(run.batch, reader.stage)
             try:
+                if reader.spilled is not None:
+                    reader.spilled.begin()
                 self._run(run, reader)
             finally:  # before anybody hears of it: who computes anew reads anew; an error would keep them, too
                 if (exceeded := self.excess.end(run.batch)) is not None:

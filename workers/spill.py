@@ -7,6 +7,7 @@ of slabs, past the kernel's cache where they wouldn't fit it beside what is in u
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import mmap
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..graph.stage import ALIGN
-from .page_cache import fits
+from .page_cache import PAGE, drop, fits
 from .protocol import Spill, Spilled
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 22
 """Bytes that are written at once; two are on their way."""
-PAGE = 4096
-"""What the kernel wants addresses and sizes to be multiples of, where it writes past its cache."""
 DIRECT = getattr(os, "O_DIRECT", 0)
 
 
@@ -102,6 +101,12 @@ class SpillFile:
                 piece[lo - begin : hi - begin] = slab[lo - offset : hi - offset]
         return end - begin
 
+    def uncache(self) -> None:
+        """Have the kernel's cache keep no more of it; on disk it is then."""
+        os.fdatasync(self.descriptor)
+        drop(self.descriptor, 0, 0)
+        self.cached = False
+
     def close(self) -> None:
         """Close the file; the disk has its bytes back when the last mapping is gone."""
         os.close(self.descriptor)
@@ -110,8 +115,8 @@ class SpillFile:
 class Spills:
     """A rank's spill files, by their descriptors, and the thread that writes them beside what computes."""
 
-    def __init__(self, folder: str | None, emit: Callable[[Event], None], rank: int) -> None:
-        self._folder, self._emit, self._rank = folder, emit, rank
+    def __init__(self, folder: str | None, emit: Callable[[Event], None], rank: int, sharers: int = 1) -> None:
+        self._folder, self._emit, self._rank, self._sharers = folder, emit, rank, sharers
         self._files: dict[int, SpillFile] = {}
         self._work: SimpleQueue[tuple[Spill, list[Bytes]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -128,6 +133,13 @@ class Spills:
         if self._thread is None:
             self._thread = threading.Thread(target=self._loop, name="windrow-spiller", daemon=True)
             self._thread.start()
+
+    def fit(self, more: int = 0) -> bool:
+        """Whether the kernel's cache has room for the files of all ranks here, which have as much as this one.
+
+        Twice over, since arenas that begin to spill have yet to be filled.
+        """
+        return fits(2 * self._sharers * (sum(file.size for file in list(self._files.values())) + more))
 
     def memory(self, source: int) -> Bytes:
         """Return what a file holds."""
@@ -151,17 +163,26 @@ class Spills:
             del task
 
     def _spill(self, command: Spill, slabs: list[Bytes]) -> Spilled:
-        own = sum(file.size for file in list(self._files.values()))
+        cached = self.fit(int(command.sizes.sum()))
         try:
-            file = SpillFile(self._folder, slabs, fits(own + int(command.sizes.sum())))
+            file = SpillFile(self._folder, slabs, cached)
         except OSError as error:
             return Spilled(self._rank, command.number, -1, command.offsets, str(error))
+        if not cached:
+            self._uncache()
         with self._lock:
             if self._closed:
                 file.close()
             else:
                 self._files[file.descriptor] = file
         return Spilled(self._rank, command.number, file.descriptor, file.offsets)
+
+    def _uncache(self) -> None:
+        """Take from the kernel's cache what was written while there was room for it."""
+        for file in list(self._files.values()):
+            if file.cached:
+                with contextlib.suppress(OSError):
+                    file.uncache()
 
 
 def _write_at(descriptor: int, values: Bytes, at: int) -> None:
