@@ -135,11 +135,8 @@ class Spills:
             self._thread.start()
 
     def fit(self, more: int = 0) -> bool:
-        """Whether the kernel's cache has room for the files of all ranks here, which have as much as this one.
-
-        Twice over, since arenas that begin to spill have yet to be filled.
-        """
-        return fits(2 * self._sharers * (sum(file.size for file in list(self._files.values())) + more))
+        """Whether the kernel's cache has room for the files of all ranks here, which have as much as this one."""
+        return fits(self._sharers * (sum(file.size for file in list(self._files.values())) + more))
 
     def memory(self, source: int) -> Bytes:
         """Return what a file holds."""

@@ -81,7 +81,7 @@ def test_what_was_read_leaves_the_cache(cluster, read):
 
 
 def test_what_was_written_while_there_was_room_leaves_the_cache(disk, monkeypatch):
-    monkeypatch.setattr(spill, "fits", lambda nbytes: nbytes < 24 * MIB)
+    monkeypatch.setattr(spill, "fits", lambda nbytes: nbytes < 12 * MIB)
     with wr.config.set(spill_dir=str(disk)), wr.Cluster(threads=2, memory="16 MiB") as cluster:
         x = wr.random.default_rng(0).random(4 * MIB, chunks=MIB // 8).persist()
         wr.wait(x)
