@@ -26,7 +26,7 @@ import pyarrow as pa
 
 import windrow as wr
 from windrow.arrays.base import ArrayBase, make
-from windrow.arrays.execution.deferred import COPY, outline_plan
+from windrow.arrays.execution.deferred import outline_plan
 from windrow.arrays.interop.unsupported import reason
 from windrow.arrays.ops.ufunc import Ufunc
 from windrow.graph.access import ByBlock
@@ -86,8 +86,8 @@ def inputs() -> dict[str, wr.Array]:
 
 
 def copied(x: wr.Array) -> wr.Array:
-    """Put an elementwise operation, which can be fused, on an array."""
-    return make(COPY, (x,), x.expr.grid, x.dtype)
+    """Put an elementwise operation, which can be fused, on an array; moves would read what a copy is of."""
+    return make(Elementwise("cast", (0,)), (x,), x.expr.grid, x.dtype)
 
 
 CALLS: tuple[Callable[..., Any], ...] = (
@@ -379,7 +379,7 @@ def kind_of(arrays: list[Any]) -> str:
         return "source"
     found = []
     for node in walk([a.expr for a in arrays]):
-        if node.op.label in ("given", "copy") or isinstance(node.op, Host):
+        if node.op.label == "copy" or is_given(node) or any(map(is_given, node.operands)) or isinstance(node.op, Host):
             continue
         if not isinstance(node.op, Full) or len(arrays[0].expr.operands) == 0:
             if isinstance(node.op, BlockFunction) and not node.operands:
@@ -393,6 +393,11 @@ def kind_of(arrays: list[Any]) -> str:
     return " + ".join(names) or "the array itself"
 
 
+def is_given(node: Expr) -> bool:
+    """Tell whether a node stands for the user's array."""
+    return node.op.label == "given"
+
+
 def stages_of(roots: list[Expr]) -> list[Any]:
     """Return the stages that would run, the user's arrays left out."""
     plain, _ = outline_plan(roots)
@@ -402,9 +407,9 @@ def stages_of(roots: list[Expr]) -> list[Any]:
 def copies(stage: Any) -> bool:
     """Tell whether a stage does nothing but copy an example's input, which its user could have made itself."""
     done = [v for v in stage.program.values if not (isinstance(v, Load) and isinstance(v.access, ByBlock))]
-    plain = [isinstance(v, Apply) and v.function == "copy" for v in done]
+    plain = [isinstance(v, Apply) and v.function == "cast" for v in done]
     made = [isinstance(v, Call) and v.op.label == "given" for v in done]
-    return stage.program.level is None and any(plain) and all(a or b for a, b in zip(plain, made, strict=True))
+    return stage.program.level is None and sum(plain) == 1 and all(a or b for a, b in zip(plain, made, strict=True))
 
 
 def costs(kind: str, arrays: list[Any]) -> tuple[str, str]:

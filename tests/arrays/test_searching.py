@@ -108,6 +108,8 @@ def test_choose(x):
     same(wr.choose(x * 3 - 2, lazy, mode="wrap"), np.choose(DATA * 3 - 2, choices, mode="wrap"))
     same(wr.choose(x * 3 - 2, lazy, mode="clip"), np.choose(DATA * 3 - 2, choices, mode="clip"))
     same((x[0] * 2).choose(x), (DATA[0] * 2).choose(DATA))
+    row, expected = wr.choose(x[0], [x[0], 5, 6, 7]), np.choose(DATA[0], [DATA[0], 5, 6, 7])
+    same(wr.broadcast_to(row, (2, *DATA[0].shape)), np.broadcast_to(expected, (2, *DATA[0].shape)))
     with pytest.raises(ValueError, match="invalid entry"):
         wr.choose(x + 1, lazy).compute()
     with pytest.raises(TypeError, match="choose"):

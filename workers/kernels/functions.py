@@ -45,7 +45,7 @@ def _angle(x: Any, *, out: Array) -> None:
 
 
 def _choose(number: Any, *choices: Any, out: Array) -> None:
-    np.choose(number, choices, out=out)
+    np.choose(np.broadcast_to(number, out.shape), choices, out=out)  # `out` may be larger
 
 
 def _round(x: Any, decimals: Any, *, out: Array) -> None:
