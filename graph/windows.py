@@ -17,6 +17,7 @@ from .grid import Axis, Grid
 from .kinds.elementwise import Elementwise
 from .kinds.mapping import BlockFunction
 from .kinds.move import Move, Route
+from .kinds.source import Full
 from .positions import Runs
 
 if TYPE_CHECKING:
@@ -82,23 +83,12 @@ def makes_much(node: Expr) -> bool:
     return node.grid.size >= TIMES * sum(operand.grid.size for operand in node.operands) > 0
 
 
-def find_windows(node: Expr, stored: Callable[[str], bool], deep: int = 0) -> Windowed | None:
+def find_windows(node: Expr, stored: Callable[[str], bool]) -> Windowed | None:
     """Return what windows a node is, of what it does with each of their elements; None where it is none.
 
     What a user's function made, and is kept, isn't made again.
     """
-    if not node.grid.size or stored(node.token) or deep > DEEP:
-        return None
-    if node.pin is not None and any(operand.foreign for operand in node.operands):
-        return None
-    op = node.op
-    if is_windows(node):
-        return _slid(node)
-    if isinstance(op, Elementwise):
-        return _applied(node, stored, deep)
-    if isinstance(op, Move) and len(op.routes) == 1 and op.fill is None:
-        return _sliced(node, op, stored, deep)
-    return None
+    return _Search(stored).find(node, 0)
 
 
 def lift_windows(node: Expr, stored: Callable[[str], bool]) -> Expr:
@@ -109,6 +99,78 @@ def lift_windows(node: Expr, stored: Callable[[str], bool]) -> Expr:
     return node if found is None else found.expression(node.grid, node.dtype, node.origin, node)
 
 
+class _Search:
+    """Looks through functions and parts for windows; what several functions use it looks at once."""
+
+    def __init__(self, stored: Callable[[str], bool]) -> None:
+        self._stored = stored
+        self._known: dict[str, Windowed | None] = {}
+
+    def find(self, node: Expr, deep: int) -> Windowed | None:
+        """Return what windows a node is."""
+        if not node.grid.size or self._stored(node.token) or deep > DEEP:
+            return None
+        if node.pin is not None and any(operand.foreign for operand in node.operands):
+            return None
+        if node.token not in self._known:
+            self._known[node.token] = self._find(node, deep)
+        return self._known[node.token]
+
+    def _find(self, node: Expr, deep: int) -> Windowed | None:
+        op = node.op
+        if is_windows(node):
+            return _slid(node)
+        if isinstance(op, Elementwise):
+            return self._applied(node, deep)
+        if isinstance(op, Move) and len(op.routes) == 1 and op.fill is None:
+            return self._sliced(node, op, deep)
+        return None
+
+    def _applied(self, node: Expr, deep: int) -> Windowed | None:
+        """Return the windows of a function: of windows at the same places, and of one number for all of them."""
+        windows = [None if _is_one_number(child) else self.find(child, deep + 1) for child in node.operands]
+        first = next((each for each in windows if each is not None), None)
+        if first is None:
+            return None
+        below: list[Expr] = []
+        for child, each in zip(node.operands, windows, strict=True):
+            if each is None:
+                if not _is_one_number(child):
+                    return None
+                full = Expr(child.op, (), first.below.grid, child.dtype, child.origin)
+                below.append(full if child.grid.ndim else child)
+                continue
+            same = (each.along, each.starts, each.below.grid) == (first.along, first.starts, first.below.grid)
+            if child.shape != node.shape or not same:
+                return None
+            below.append(each.below)
+        return first.over(Expr(node.op, tuple(below), first.below.grid, node.dtype, node.origin))
+
+    def _sliced(self, node: Expr, op: Move, deep: int) -> Windowed | None:
+        """Return the windows that a slice takes, of neighbours along each axis, and the same ones in other chunks."""
+        (child,) = node.operands
+        by = [axis_map for target, axis_map in op.routes[0].axes if isinstance(axis_map, Slice) and axis_map.step == 1]
+        if op.routes[0].targets != tuple(range(node.grid.ndim)) or len(by) != child.grid.ndim:
+            return None
+        if any(m.start < 0 or m.start + n > k for m, n, k in zip(by, node.shape, child.shape, strict=True)):
+            return None
+        found = self.find(child, deep + 1)
+        if found is None:
+            return None
+        ndim = found.below.grid.ndim
+        if any(axis.count != 1 for axis in node.grid.axes[ndim:]):
+            return None
+        starts = [start + m.start for start, m in zip(found.starts, by, strict=False)]
+        for a, m in zip(found.along, by[ndim:], strict=True):
+            starts[a] += m.start
+        return Windowed(found.below, found.along, tuple(starts))
+
+
+def _is_one_number(node: Expr) -> bool:
+    """Whether a node has one number for all windows: windows of one number are one number."""
+    return not node.grid.ndim or isinstance(node.op, Full)
+
+
 def _slid(node: Expr) -> Windowed | None:
     move, (_, along) = node.operands[0], node.op.params  # type: ignore[attr-defined]
     if not isinstance(move.op, Move) or move.op.name != "windows":  # in other chunks it may be what is rechunked
@@ -116,43 +178,3 @@ def _slid(node: Expr) -> Windowed | None:
     maps = [axis_map for _, axis_map in move.op.routes[0].axes]
     starts = [int(m.start[0]) if isinstance(m, Runs) else m.start for m in maps]  # type: ignore[attr-defined]
     return Windowed(move.operands[0], along, tuple(starts))
-
-
-def _applied(node: Expr, stored: Callable[[str], bool], deep: int) -> Windowed | None:
-    """Return the windows of a function: of windows at the same places, and of single elements."""
-    below: list[Expr] = []
-    first: Windowed | None = None
-    for child in node.operands:
-        if not child.grid.ndim:
-            below.append(child)
-            continue
-        found = find_windows(child, stored, deep + 1) if child.shape == node.shape else None
-        if found is None:
-            return None
-        first = first or found
-        if (found.along, found.starts) != (first.along, first.starts) or found.below.grid != first.below.grid:
-            return None
-        below.append(found.below)
-    if first is None:
-        return None
-    return first.over(Expr(node.op, tuple(below), first.below.grid, node.dtype, node.origin))
-
-
-def _sliced(node: Expr, op: Move, stored: Callable[[str], bool], deep: int) -> Windowed | None:
-    """Return the windows that a slice takes, of neighbours along each axis, and the same ones in other chunks."""
-    (child,) = node.operands
-    by = [axis_map for target, axis_map in op.routes[0].axes if isinstance(axis_map, Slice) and axis_map.step == 1]
-    if op.routes[0].targets != tuple(range(node.grid.ndim)) or len(by) != child.grid.ndim:
-        return None
-    if any(m.start < 0 or m.start + n > k for m, n, k in zip(by, node.shape, child.shape, strict=True)):
-        return None
-    found = find_windows(child, stored, deep + 1)
-    if found is None:
-        return None
-    ndim = found.below.grid.ndim
-    if any(axis.count != 1 for axis in node.grid.axes[ndim:]):
-        return None
-    starts = [start + m.start for start, m in zip(found.starts, by, strict=False)]
-    for a, m in zip(found.along, by[ndim:], strict=True):
-        starts[a] += m.start
-    return Windowed(found.below, found.along, tuple(starts))

@@ -10,10 +10,10 @@ import numpy as np
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.keywords import refuse
-from ...graph.kinds.elementwise import Scalar
-from ..base import SCALARS, as_array, check_device, check_dtype, gives_view
+from ...graph.kinds.elementwise import Elementwise, Scalar
+from ..base import SCALARS, as_array, check_device, check_dtype, gives_view, make
 from ..values import hold
-from .elementwise_nodes import apply, cast, of_elements
+from .elementwise_nodes import apply, cast
 from .outputs import deliver
 from .selections import elementwise
 from .ufunc import is_ignored
@@ -281,7 +281,7 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
         dtype = np.round(np.empty(0, array.dtype), int(decimals)).dtype
     except TypeError as error:
         raise DTypeError(bad("round", "a", array.dtype, "an array of numbers")) from error
-    found = of_elements("round", (0, Scalar(int(decimals))), (array,), array.expr.grid, dtype)
+    found = make(Elementwise("round", (0, Scalar(int(decimals)))), (array,), array.expr.grid, dtype)
     return deliver("round", found, out, broadcasts=True)  # type: ignore[no-any-return]
 
 

@@ -16,11 +16,9 @@ from ..base import SCALARS, ArrayBase, as_array, check_dtype, make
 from ..chunking.rechunk import align_chunks
 from ..values import hold, read
 from .selections import over_chosen
-from .sliding_window import over_windows
 
 if TYPE_CHECKING:
     from ...graph.expr import DType
-    from ...graph.grid import Grid
     from ..array import Array
     from ..values import Rule
 
@@ -139,14 +137,7 @@ def apply(operation: str, function: str, values: Sequence[Any], sample: Sample) 
     arrays, args = split(operation, values)
     (dtype,) = sample_dtypes(operation, sample, arrays, args)
     grid, fitted = align_chunks(operation, arrays)
-    return of_elements(function, args, fitted, grid, dtype)
-
-
-def of_elements(function: str, args: Sequence[Arg], arrays: Sequence[ArrayBase], grid: Grid, dtype: DType) -> Array:
-    """Return the array of a function of elements of arrays that have its chunks; windows stay windows."""
-    op = Elementwise(function, tuple(args))
-    windows = over_windows(op, arrays, dtype)
-    return make(op, arrays, grid, dtype) if windows is None else windows
+    return make(Elementwise(function, tuple(args)), fitted, grid, dtype)
 
 
 def cast(array: ArrayBase, dtype: Any) -> Array:
@@ -157,7 +148,7 @@ def cast(array: ArrayBase, dtype: Any) -> Array:
     chosen = over_chosen("astype", lambda whole: cast(whole, wanted), (array,))
     if chosen is not None:
         return chosen
-    return of_elements("cast", (0,), (array,), array.expr.grid, wanted)
+    return make(Elementwise("cast", (0,)), (array,), array.expr.grid, wanted)
 
 
 def cast_values(operation: str, argument: str, value: Any, dtype: DType, by: Rule = read) -> Array:

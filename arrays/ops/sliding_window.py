@@ -9,22 +9,19 @@ import numpy as np
 
 from ...graph.axismap import AxisMap, Slice
 from ...graph.errors import BadValue, ShapeError, bad
-from ...graph.expr import Expr
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ...graph.kinds.move import Move
 from ...graph.kinds.move import rechunk as rechunk_move
 from ...graph.kinds.source import Full
 from ...graph.positions import Runs
 from ...graph.windows import WINDOWS, Windowed, find_windows
-from ..base import ArrayBase, as_array, check_axis, check_shape, make, wrap
+from ..base import as_array, check_axis, check_shape, make, wrap
 from ..refitting import refittable
 from .moving import move, transpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...graph.expr import Op
     from ..array import Array
 
 __all__ = [
@@ -149,17 +146,18 @@ REDUCED = ("sum", "prod", "min", "max", "mean", "nanmin", "nanmax", "nanmean")
 
 def reduce_windows(name: str, array: Array, axes: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
     """Return a reduction of windows, which takes hardly longer for longer ones; None where it isn't one."""
-    source = _under_windows(array.expr)
-    if source is None or name not in REDUCED:
+    slid = find_slid(array) if name in REDUCED else None
+    if slid is None:
         return None
-    lengths, along = array.expr.op.params  # type: ignore[attr-defined]
-    if math.prod(lengths) <= SHORT or axes != tuple(range(source.grid.ndim, array.ndim)):
+    ndim = slid.below.grid.ndim
+    lengths = array.shape[ndim:]
+    if math.prod(lengths) <= SHORT or axes != tuple(range(ndim, array.ndim)):
         return None
     if array.dtype.kind not in "biuf" or dtype.kind not in "biuf":
         return None
     if name == "prod" and dtype.kind == "f":  # in another order it may leave the range of floats on the way
         return None
-    return _reduce_windows(wrap(source), lengths, along, array.shape[: source.grid.ndim], name, dtype)
+    return _reduce_windows(_reach(slid, array), lengths, slid.along, array.shape[:ndim], name, dtype)
 
 
 @refittable
@@ -174,36 +172,6 @@ def _reduce_windows(
     ]
     op = BlockFunction("signal:reduced_windows", (lengths, along, name, dtype.str), (tuple(range(source.ndim)),))
     return make(op, (_reached(source, along, reach, places),), Grid(places), dtype)
-
-
-def over_windows(op: Op, operands: Sequence[ArrayBase], dtype: np.dtype[Any]) -> Array | None:
-    """Return the windows that an elementwise function of windows is; None where it takes anything else."""
-    nodes = [x.expr for x in operands]
-    pairs = [(node, source) for node in nodes if (source := _under_windows(node)) is not None]
-    if not pairs:
-        return None
-    windows, first = pairs[0]
-    sources = []
-    for node in nodes:
-        source = _under_windows(node)
-        if source is None and isinstance(node.op, Full):  # as zeros_like makes them: windows of zeros are zeros
-            source = Expr(node.op, (), first.grid, node.dtype, node.origin)
-        elif (node.op, node.grid) != (windows.op, windows.grid):
-            return None
-        if source is None or source.grid != first.grid:
-            return None
-        sources.append(wrap(source))
-    (reached,) = windows.operands
-    wide = make(reached.op, (make(op, sources, first.grid, dtype),), reached.grid, dtype)
-    return make(windows.op, (wide,), windows.grid, dtype)
-
-
-def _under_windows(node: Expr) -> Expr | None:
-    """Return what all windows of an array are made of; None for what is no windows."""
-    if not isinstance(node.op, BlockFunction) or node.op.function != WINDOWS:
-        return None
-    below = node.operands[0]  # in other chunks it may be what is rechunked
-    return below.operands[0] if isinstance(below.op, Move) and below.op.name == "windows" else None
 
 
 def find_slid(array: Array) -> Windowed | None:
@@ -236,14 +204,20 @@ def reduce_below(array: Array, axes: Sequence[int], reduce: Callable[[Array, tup
     if slid is None or not axes or any(a in slid.along or a >= slid.below.grid.ndim for a in axes):
         return None
     kept = [i for i in range(array.ndim) if i not in axes]
+    along = tuple(kept.index(a) for a in slid.along)
+    reduced = reduce(_reach(slid, array), tuple(axes))
+    grid = Grid([array.expr.grid.axes[i] for i in kept])
+    return wrap(Windowed(reduced.expr, along, (0,) * reduced.ndim).expression(grid, reduced.dtype, reduced.expr.origin))
+
+
+def _reach(slid: Windowed, array: Array) -> Array:
+    """Return what windows that an array is lie in, of what they slide over."""
     below, part = wrap(slid.below), []
     for i, start in enumerate(slid.starts):
         reach = sum(n - 1 for a, n in zip(slid.along, array.shape[below.ndim :], strict=True) if a == i)
         part.append(slice(start, start + array.shape[i] + reach))
-    along = tuple(kept.index(a) for a in slid.along)
-    reduced = reduce(below[tuple(part)], tuple(axes))
-    grid = Grid([array.expr.grid.axes[i] for i in kept])
-    return wrap(Windowed(reduced.expr, along, (0,) * reduced.ndim).expression(grid, reduced.dtype, reduced.expr.origin))
+    whole = all((p.start, p.stop) == (0, n) for p, n in zip(part, below.shape, strict=True))
+    return below if whole else below[tuple(part)]
 
 
 def _places(grid: Grid, reach: Sequence[int], small: int) -> list[Axis]:

@@ -10,11 +10,11 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.keywords import refuse
-from ...graph.kinds.elementwise import Arg, Scalar
-from ..base import as_array, check_dtype
+from ...graph.kinds.elementwise import Arg, Elementwise, Scalar
+from ..base import as_array, check_dtype, make
 from ..chunking.rechunk import align_chunks
 from ..values import copied, hold
-from .elementwise_nodes import cast, choose, of_elements, sample_dtypes, split
+from .elementwise_nodes import cast, choose, sample_dtypes, split
 from .outputs import deliver, deliver_reduced
 from .selections import over_chosen
 from .ufunc_docs import describe
@@ -145,9 +145,12 @@ class Ufunc:
             dtypes = self._as(check_dtype(self.name, "dtype", dtype), arrays, args, casting)
         grid, fitted = align_chunks(self.name, arrays)
         if ufunc.nout == 1:
-            made = of_elements(self.name, args, fitted, grid, dtypes[0])
+            made = make(Elementwise(self.name, tuple(args)), fitted, grid, dtypes[0])
             return made if out is None and where is True else self._put(made, out, where, casting)
-        parts = [of_elements(f"{self.name}:{part}", args, fitted, grid, each) for part, each in enumerate(dtypes)]
+        parts = [
+            make(Elementwise(f"{self.name}:{part}", tuple(args)), fitted, grid, each)
+            for part, each in enumerate(dtypes)
+        ]
         outs = (None,) * ufunc.nout if out is None else out
         if not isinstance(outs, tuple) or len(outs) != ufunc.nout:
             raise ArgumentError(bad(self.name, "out", out, f"a tuple of {ufunc.nout} arrays"))
