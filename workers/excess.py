@@ -76,7 +76,8 @@ class Excess:
         with self._guard:
             stage = self._running.pop(batch)
             self._functions -= stage.foreign
-            peak, among, self._peak = self._peak, self._at_peak, 0
+            peak, among = self._peak, self._at_peak
+            self._peak, self._at_peak = 0, ()  # stages hold what the user has let go of
             if not stage.foreign or peak - self._base <= MARGIN or any(s.foreign and s is not stage for s in among):
                 return None
             count = sum(each is stage for each in among)
