@@ -138,6 +138,8 @@ def _drawn_bytes(stage: Stage, value: Value, tile: int) -> int:
     run = 1 if last is None else max(1, min(tile, stage.domain.axes[last].largest))
     count = 4 * -(-(3 + run) // 4) * -(-tile // run)
     lengths = 1 if stage.domain.largest <= TILE else 2
+    if source.distribution == "integers":  # of words, which they are made of
+        return (lengths + 1) * count * 8
     return lengths * count * (value.dtype.itemsize + (0 if source.distribution in UNIFORM else 8))
 
 
