@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MARGIN, TIMES = 64 << 20, 1.5
 """Bytes above so many times what was declared that nobody is blamed for."""
+RARELY = 50
+"""A look is followed by none for so many times as long: glibc goes over all its free pieces, which may be many."""
 
 
 class Excess:
@@ -46,6 +48,7 @@ class Excess:
         self._functions = 0
         """How many of those that run call users' functions."""
         self._based = self._looked = 0.0
+        self._pause = PERIOD
         self._base = self._peak = 0
         self._at_peak: tuple[Stage, ...] = ()
 
@@ -53,15 +56,15 @@ class Excess:
         """Note that a batch begins."""
         with self._guard:
             now = time.monotonic()
-            if stage.foreign and not self._functions and now - self._based > PERIOD:
-                self._base, self._based = bytes_in_use(), now
+            if stage.foreign and not self._functions and now - self._based > self._pause:
+                self._base, self._based = self._measure(), now
                 self._peak = 0
             self._running[batch] = stage
             self._functions += stage.foreign
 
     def look(self, now: float) -> None:
         """Look, if a user's function runs, unless somebody has just done so."""
-        if self._functions and now - self._looked > PERIOD:
+        if self._functions and now - self._looked > self._pause:
             with self._guard:
                 self._looked = now
                 self._look()
@@ -90,8 +93,14 @@ class Excess:
                 return None
             return Exceeded(self._rank, batch, each, declared)
 
-    def _look(self) -> None:
+    def _measure(self) -> int:
+        begin = time.perf_counter()
         found = bytes_in_use()
+        self._pause = max(PERIOD, RARELY * (time.perf_counter() - begin))
+        return found
+
+    def _look(self) -> None:
+        found = self._measure()
         if found > self._peak:
             self._peak, self._at_peak = found, tuple(self._running.values())
 
