@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import subprocess
+import mmap
 import sys
 import tempfile
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -31,13 +32,9 @@ MEMORY = ("MemoryError", "OutOfMemory", "_ArrayMemoryError", "KilledWorker", "Ar
 SLACK = 60.0
 """Seconds for imports and the end."""
 TOUCHED = 6 << 30
-"""Bytes of the machine's memory, at most, that are touched before each cell."""
-TOUCH = """
-import mmap, sys
-memory = mmap.mmap(-1, int(sys.argv[1]), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-memory.madvise(mmap.MADV_HUGEPAGE)  # as NumPy and arenas have it: else large pages are still to be made
-memory.madvise(23)  # MADV_POPULATE_WRITE
-"""
+"""Bytes of the machine's memory, at most, that this process holds between cells."""
+POPULATE_WRITE = 23
+"""MADV_POPULATE_WRITE, which `mmap` doesn't name."""
 
 
 @dataclass(frozen=True)
@@ -134,13 +131,30 @@ def available() -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
 
 
-def touch(nbytes: int) -> None:
-    """Use memory, and give it back.
+_TOUCHED: list[mmap.mmap] = []
 
-    A virtual machine may have given idle memory back to its host. Who uses it first, of several that are compared,
-    waits until it is there again: seconds for each GiB.
+
+def _take(nbytes: int) -> None:
+    if not _TOUCHED and (most := min(TOUCHED, nbytes, available() // 2)) > 0:
+        _TOUCHED.append(memory := mmap.mmap(-1, most, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+        memory.madvise(mmap.MADV_HUGEPAGE)  # as NumPy and arenas have it: else large pages are still to be made
+        memory.madvise(POPULATE_WRITE)
+
+
+@contextmanager
+def touched(nbytes: int) -> Iterator[None]:
+    """Hold memory, at most so many bytes, but for as long as a cell runs: before the first, and between cells.
+
+    A virtual machine gives idle memory back to its host. Who uses it first, of several that are compared, waits until
+    it is there again: seconds for each GiB.
     """
-    subprocess.run([sys.executable, "-c", TOUCH, str(nbytes)], check=True)
+    _take(nbytes)
+    while _TOUCHED:
+        _TOUCHED.pop().close()
+    try:
+        yield
+    finally:
+        _take(nbytes)
 
 
 def measure(workload: str, system: str, options: Any, revision: str) -> Cell:
@@ -148,9 +162,8 @@ def measure(workload: str, system: str, options: Any, revision: str) -> Cell:
     options.data.mkdir(parents=True, exist_ok=True)
     for name in load()[workload].stores:
         ensure(options.data, name, options.small)
-    if not options.small:
-        touch(min(TOUCHED, options.memory, available() // 2))
     with (
+        touched(0 if options.small else options.memory),
         tempfile.TemporaryDirectory(prefix="arena-") as folder,
         limited(options.memory, measured := Path(folder, "measured")) as group,
     ):
