@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -166,3 +167,33 @@ def test_size_1_axes_in_blocks_of_several_tiles(shapes):
         assert np.array_equal((x * y + 1 - y).compute(), a * b + 1 - b)
         assert np.allclose((x * y).sum(axis=0).compute(), (a * b).sum(axis=0), rtol=1e-13)
         assert np.array_equal((x * y).max(axis=1).compute(), (a * b).max(axis=1))
+
+
+def test_results_that_are_only_reduced_are_not_copied(monkeypatch):
+    copied = []
+
+    def copyto(target, source, **keywords):
+        copied.append(source.nbytes)
+        numpy_copyto(target, source, **keywords)
+
+    numpy_copyto = np.copyto
+    monkeypatch.setattr(np, "copyto", copyto)
+    x = wr.from_array(np.arange(60_000.0).reshape(300, 200), chunks=(100, 200))
+    mapped = wr.map_blocks(lambda block: block + 1, x, dtype=float)
+    assert mapped.sum(axis=1).compute().sum() == np.arange(1.0, 60_001.0).sum()
+    assert not [nbytes for nbytes in copied if nbytes >= 160_000]
+
+
+def test_zeros_that_a_function_is_given_are_contiguous_and_take_no_memory():
+    def resident(block):
+        assert block.flags.c_contiguous and not block.flags.writeable
+        assert not block[0, ::512].any()
+        return np.full((1, 1), int(Path("/proc/self/statm").read_text().split()[1]))
+
+    def pages(n):
+        x = wr.zeros((1, n), chunks=(1, n))
+        with wr.Cluster(threads=1):
+            return wr.map_blocks(resident, x, dtype=int, chunks=((1,), (1,))).compute()[0, 0]
+
+    pages(1000)
+    assert pages(50_000_000) - pages(1000) < 20_000  # of 97,657

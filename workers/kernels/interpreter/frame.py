@@ -17,6 +17,7 @@ import numpy as np
 from ....graph.access import ByBlock, Piece
 from ....graph.kinds.mapping import BlockFunction, MapBlocks
 from ....graph.kinds.move import Move
+from ....graph.kinds.source import Full
 from ....graph.program import Apply, Call, Generate, Load, Product, Program, Value
 from ...reader import points_first
 from ..blocks import block_function, fills, takes_pieces
@@ -200,9 +201,20 @@ class Frame:
                 self.wholes[number] = view
             else:
                 out = np.empty((len(self.blocks), *self.own_shape(number)), value.dtype)
-                self._make(number, out)
+                if isinstance(value, Call) and isinstance(value.op, MapBlocks) and len(self.blocks) == 1:
+                    out = self._taken(value, out)
+                else:
+                    self._make(number, out)
                 self.wholes[number] = self._align_to_domain(number, out)
         return self.wholes[number]
+
+    def _taken(self, value: Call, out: Array) -> Array:
+        """Return a user's function's result where it is, or in `out` if it isn't as a block is."""
+        made = self._call(value, 0, out[0, ...])
+        if made.dtype == out.dtype and made.flags.c_contiguous and made.flags.aligned:
+            return made[None]
+        np.copyto(out[0, ...], made, casting="unsafe")
+        return out
 
     def lent(self, number: int, kept: bool = False) -> Array:
         """Return a whole-block value of a frame of one block; what has to be put together, in memory used again.
@@ -343,12 +355,14 @@ class Frame:
                 self._contract(value, block, target)
             else:
                 assert isinstance(value, Call)
-                args = [
-                    [*map(read_only, a)] if isinstance(a, list) else read_only(a) for a in self._arguments(value, i)
-                ]
-                made = call_function(value, args, self.stage, block, target)
+                made = self._call(value, i, target)
                 if made is not target:
                     np.copyto(target, made, casting="unsafe")
+
+    def _call(self, value: Call, i: int, target: Array) -> Array:
+        """Return what a function of block i gave: `target` where it filled that."""
+        args = [[*map(read_only, a)] if isinstance(a, list) else read_only(a) for a in self._arguments(value, i)]
+        return call_function(value, args, self.stage, self.blocks[i], target)
 
     def _copy_whole(self, number: int, value: Load, out: Array) -> bool:
         """Copy blocks of a moved value that are whole blocks of inputs, runs of them at once; tell whether all are."""
@@ -427,11 +441,7 @@ class Frame:
                 found.append([self.reader.piece(load.inputs, piece) for piece in pieces])
             elif isinstance(self.program.values[number], Apply | Generate):
                 if number not in self.wholes:
-                    shape, dtype = (len(self.blocks), *self.shape), self.program.values[number].dtype
-                    kept = isinstance(value.op, MapBlocks)
-                    out = ARGUMENTS.lend_free((number, kept), shape, dtype) if kept else np.empty(shape, dtype)
-                    self._fill(number, out)
-                    self.wholes[number] = out
+                    self.wholes[number] = self._filled(number, kept=isinstance(value.op, MapBlocks))
                 found.append(self.wholes[number][i, ...])
             elif len(self.blocks) > 1:
                 found.append(self._alone(number, i))
@@ -441,6 +451,15 @@ class Frame:
                 made = self.lent(number, kept=foreign) if lent else self.whole(number)
                 found.append(made[i, ...])
         return found
+
+    def _filled(self, number: int, kept: bool) -> Array:
+        """Return an argument that is generated or applied here."""
+        value, shape = self.program.values[number], (len(self.blocks), *self.shape)
+        if _is_zero(value) and math.prod(shape) * value.dtype.itemsize > ARGUMENTS.most:
+            return np.zeros(shape, value.dtype)  # pages that are only read take no memory
+        out = ARGUMENTS.lend_free((number, kept), shape, value.dtype) if kept else np.empty(shape, value.dtype)
+        self._fill(number, out)
+        return out
 
     def _alone(self, number: int, i: int) -> Array:
         """Return an argument for block i alone: equal blocks of a result may come from blocks of other shapes."""
@@ -455,6 +474,13 @@ def _are_few(pieces: list[Piece]) -> bool:
     if len(pieces) > FEW:
         return False
     return not any(isinstance(pick, np.ndarray) for piece in pieces for pick in (*piece.take, *piece.put))
+
+
+def _is_zero(value: Value) -> bool:
+    """Whether each element's bytes are zeros."""
+    if not (isinstance(value, Generate) and isinstance(value.source, Full)) or value.dtype.kind not in "biufc":
+        return False
+    return not any(np.asarray(value.source.value, value.dtype).tobytes())
 
 
 def _is_moved(value: Value) -> bool:
