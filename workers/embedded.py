@@ -33,12 +33,12 @@ class EmbeddedTransport:
         self._wakes: SimpleQueue[None] = SimpleQueue()
         self._spills: dict[int, Bytes] = {}
         try:
-            self._memory = mmap.mmap(-1, arena_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE)
+            memory = mmap.mmap(-1, arena_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE)
         except OSError as error:
             raise unmappable(arena_bytes, error) from error
         with contextlib.suppress(OSError):  # a kernel without them
-            self._memory.madvise(mmap.MADV_HUGEPAGE)
-        self._arena: Bytes = np.frombuffer(self._memory, np.uint8)
+            memory.madvise(mmap.MADV_HUGEPAGE)
+        self._arena: Bytes = np.frombuffer(memory, np.uint8)
 
     def send(self, rank: int, message: object) -> None:
         """There is nobody to send to."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 
 from windrow.graph.expr import Expr
@@ -32,3 +34,15 @@ def test_inputs_that_come_after_a_batch_was_recalled_begin_nothing():
         found += rank.events()
     rank.close()
     assert [(type(event), event.batch) for event in found] == [(Refused, 7), (Done, 8)]
+
+
+def test_a_closed_transport_gives_back_its_arena_at_once():
+    transport = EmbeddedTransport(1 << 22)
+    transport.itself = transport  # a cycle, as engines have it
+    arena = transport.arena(0)
+    assert arena is not None
+    memory = weakref.ref(arena.base.obj)
+    del arena
+    assert memory() is not None
+    transport.close()
+    assert memory() is None
