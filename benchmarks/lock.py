@@ -4,8 +4,9 @@ A row that holds the lock for a share s of its time keeps 1 / s cores busy at th
 stop each other. It is counted, not sampled: `lock.c`, loaded before Python (it takes a C compiler, and a Python whose
 library is shared), notes the processor's time of each thread between letting go of the lock and taking it again. What
 is left of the process's time has held it. `python benchmarks/lock.py` prints of each row the share, how often a
-millisecond the lock is taken, what 16 cores could make of that (Amdahl's law: the share one after the other, the rest
-16 at a time), and the least milliseconds; `--threads 1,2,4,8,16` those on as many threads.
+millisecond and how often in all the lock is taken, what 16 cores could make of the share (Amdahl's law: it one after
+the other, the rest 16 at a time), and the least milliseconds; `--threads 1,2,4,8,16` those on as many threads. On many
+threads each take costs 20 to 50 µs, one after the other, where several threads wait for the lock.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ class Watch:
 
 
 def work(group: str, threads: int, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Run each row of a group for some time; yield its name, the lock's share, takes a millisecond, seconds."""
+    """Run each row of a group for some time; yield its name, the lock's share, takes, takes a millisecond, the time."""
     watch = Watch()
     with wr.Cluster(threads=threads):
         for name, run in rows_of(Windrow(), group, options.quick).items():
@@ -148,7 +149,13 @@ def work(group: str, threads: int, options: argparse.Namespace) -> Iterator[dict
                 turns.append((*(b - a for a, b in zip(before, watch.read(), strict=True)), took))  # type: ignore[arg-type]
             used, free, takes, _ = min(turns)  # of the processor's time: the machine may have had others to serve
             least = min(took for *_, took in turns)
-            yield {"name": name, "share": 1 - free / used, "takes": 1e6 * takes / used, "ms": 1000 * least}
+            yield {
+                "name": name,
+                "share": 1 - free / used,
+                "takes": takes,
+                "a_ms": 1e6 * takes / used,
+                "ms": 1000 * least,
+            }
 
 
 def measure(group: str, threads: int, library: str, options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -174,7 +181,7 @@ def main() -> None:
             print(json.dumps(row), flush=True)
         return
     counts = [int(n) for n in options.threads.split(",")]
-    heads = f"{'row':36}{'lock held':>11}{'takes a ms':>12}{f'ms by {CORES}':>10}"
+    heads = f"{'row':36}{'lock held':>11}{'takes a ms':>12}{'takes':>8}{f'ms by {CORES}':>10}"
     print(heads + "".join(f"{f'ms on {n}':>10}" for n in counts))
     with tempfile.TemporaryDirectory() as folder:
         library = str(Path(folder, "lock.so"))
@@ -187,7 +194,8 @@ def main() -> None:
             for row in zip(*found, strict=True):
                 mark = "  <" if row[0]["share"] > MOST else ""
                 share, least = row[0]["share"], row[0]["ms"]
-                figures = f"{share:11.1%}{row[0]['takes']:12.1f}{least * (share + (1 - share) / CORES):10.1f}"
+                figures = f"{share:11.1%}{row[0]['a_ms']:12.1f}{row[0]['takes']:8}"
+                figures += f"{least * (share + (1 - share) / CORES):10.1f}"
                 figures += "".join(f"{each['ms']:10.1f}" for each in row)
                 print(f"{row[0]['name']:36}{figures}{mark}", flush=True)
 

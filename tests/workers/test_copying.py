@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.graph.kinds.move import Move
 from windrow.workers.config import config
-from windrow.workers.kernels.compiled.copying import AXES, Copies, copy, find_loop
+from windrow.workers.kernels.compiled.copying import AXES, Copies, copy, find_loop, join
 
 pytest.importorskip("llvmlite")
 DTYPES = ["?", "i2", "f4", "f8", "c16", "U5", "S3", "M8[s]", [("a", "i1"), ("b", "f8")]]
@@ -91,3 +91,24 @@ def test_no_object_is_made_for_a_piece(reduced, monkeypatch):
         found = y.sum(axis=0).compute() if reduced else y.persist().compute()
     np.testing.assert_allclose(found, values.sum(0) if reduced else values)
     assert not told
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_row_is_joined_of_pieces(dtype):
+    values = some((400,), dtype)
+    pieces = [values[a:b] for a, b in [(3, 90), (0, 0), (200, 201), (90, 200), (0, 400)]]
+    out = np.zeros(598, dtype)
+    with config.set(jit="on"):
+        assert join(pieces, out)
+    assert out.tobytes() == b"".join(p.tobytes() for p in pieces)
+
+
+def test_what_is_no_row_of_one_piece_is_left_to_numpy():
+    values = some((400,), "f8")
+    pieces = [values[k : k + 100] for k in range(0, 400, 100)]
+    with config.set(jit="on"):
+        assert not join([*pieces[:3], values[::4]], np.zeros(400))
+        assert not join(pieces, np.zeros(800)[::2])
+        assert not join(pieces, np.zeros(400, "f4"))
+    with config.set(jit="off"):
+        assert not join(pieces, np.zeros(400))

@@ -23,7 +23,11 @@ WORK = 10_000
 """A piece's work, in loops of NumPy's over elements: what the interpreter needs for it."""
 AXES = 6
 """Of a box, at most: those that lie in one piece on both sides are one, and strings and records have one more."""
+SEVERAL = 4
+"""Pieces of a row; NumPy, which lets go of Python's lock for each of them, joins fewer."""
 _NUMBER = np.dtype(np.int64)
+_ROW = np.array([[0, 0] + [1] * 3 * AXES])
+"""A box's part of the table: one byte, goes from nowhere to nowhere."""
 _COPY = "llvm.memcpy.p0.p0.i64"
 
 
@@ -62,6 +66,24 @@ def copy(loop: Native, copies: Copies, itemsize: int) -> None:
         table[:, last - extent.shape[1] : last] = part
     address = table.__array_interface__["data"][0]
     loop(address, address, address, len(table), unit, 0, 0)
+
+
+def join(pieces: list[Array], out: Array) -> bool:
+    """Fill a row with the elements of pieces, one after the other, in one call; tell whether it could be done."""
+    if len(pieces) < SEVERAL or not all(p.dtype == out.dtype and p.flags.c_contiguous for p in (*pieces, out)):
+        return False
+    loop = find_loop(len(pieces), len(pieces))
+    if loop is None:
+        return False
+    table = _ROW.repeat(len(pieces), 0)  # as no copy does, it keeps Python's lock, and so does little arithmetic
+    ends = np.cumsum([p.nbytes for p in pieces])
+    table[:, 0] = [p.__array_interface__["data"][0] for p in pieces]
+    table[1:, 1] = ends[:-1]
+    table[:, 1] += out.__array_interface__["data"][0]
+    table[:, 1 + AXES] = np.diff(ends, prepend=0)
+    address = table.__array_interface__["data"][0]
+    loop(address, address, address, len(table), 0, 0, 0)
+    return True
 
 
 def _merge(copies: Copies, itemsize: int) -> tuple[Array, Array, int]:

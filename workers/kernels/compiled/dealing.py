@@ -66,10 +66,10 @@ def deal_numbers(x: Array, splitters: Array, total: int, out: Array) -> Array | 
 
 def find_buckets(x: Array, splitters: Array, total: int) -> Array | None:
     """Return the bucket of each element, in scratch memory; as `deal_numbers`."""
-    found = _table(splitters) if 1 < len(splitters) < BUCKETS else None
+    found = _table(splitters.tobytes(), splitters.dtype) if 1 < len(splitters) < BUCKETS else None
     if found is None:
         return None
-    first, scalars, steps = found
+    edges, first, scalars, steps = found
     try:
         find = ready(_finding(x.dtype, steps), 3, WORK * x.size, WORK * (total - x.size))
     except NotCompilable:
@@ -77,7 +77,6 @@ def find_buckets(x: Array, splitters: Array, total: int) -> Array | None:
     if find is None:
         return None
     x = np.require(x, requirements=["C", "A"])
-    edges = np.concatenate([splitters, np.repeat(splitters[-1:], 2 * BUCKETS - len(splitters))])
     buckets = ARGUMENTS.lend(ROOM, x.shape, np.dtype(np.uint8))
     find(*_addresses(x, edges, first, scalars, buckets), len(x), len(splitters), 0, 0)
     return buckets
@@ -87,8 +86,14 @@ def _addresses(*arrays: Array) -> list[int]:
     return [a.ctypes.data for a in arrays]
 
 
-def _table(splitters: Array) -> tuple[Array, Array, int] | None:
-    """Return for each cell the splitters before it, what tells an element's cell, and the steps to search."""
+@lru_cache(maxsize=8)
+def _table(told: bytes, dtype: np.dtype[Any]) -> tuple[Array, Array, Array, int] | None:
+    """Return splitters with room behind them, for each cell those before it, what tells a cell, the steps to search.
+
+    It is the same for all blocks of an array.
+    """
+    splitters = np.frombuffer(told, dtype)
+    edges = np.concatenate([splitters, np.repeat(splitters[-1:], 2 * BUCKETS - len(splitters))])
     values = splitters.astype(np.float64)
     with np.errstate(all="ignore"):
         scale = CELLS / (values[-1] - values[0])
@@ -97,7 +102,7 @@ def _table(splitters: Array) -> tuple[Array, Array, int] | None:
         cells = np.clip((values - values[0]) * scale, 0, CELLS - 1).astype(np.int64)
     found = np.bincount(cells, minlength=CELLS)
     first, most = (np.cumsum(found) - found).astype(np.int32), int(found.max())
-    return first, np.array([values[0], scale]), next(s for s in STEPS if most < 1 << s)
+    return edges, first, np.array([values[0], scale]), next(s for s in STEPS if most < 1 << s)
 
 
 @lru_cache(maxsize=64)
