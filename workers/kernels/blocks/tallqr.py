@@ -6,6 +6,7 @@ Q of their stacked triangles, and R. The Q of a piece times its part of the seco
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ CACHED = 1 << 15
 """Elements of a piece."""
 TOGETHER = 4
 """Pieces in one call of LAPACK."""
+TILES = 8
+"""Tiles of a product in one call."""
 NARROW, HIGH = 128, 8
 """Blocks of so many columns, and so many times more rows, are tried by their Gram matrix first."""
 WELL, NEAR = 1000.0, 1e-3
@@ -67,23 +70,48 @@ def _by_gram(a: Array, out: Array) -> bool:
             first = np.linalg.cholesky(gram).conj().T
             inverse = np.linalg.inv(first)
             lengths = np.sqrt(np.real(gram.diagonal()))
-            condition = np.linalg.norm(first / lengths, 1) * np.linalg.norm(inverse * lengths[:, None], 1)
+            scaled = np.empty((2, n, n), a.dtype)
+            np.divide(first, lengths, out=scaled[0])
+            np.multiply(inverse, lengths[:, None], out=scaled[1])
+            condition = np.prod(np.linalg.norm(scaled, 1, (1, 2)))
             if not condition <= WELL:
                 return False
-            gram = np.zeros((n, n), a.dtype)
-            tile = 2 * CACHED // n
-            for k in range(0, rows, tile):
-                part = out[k : min(k + tile, rows)]
-                np.matmul(a[k : k + tile], inverse, out=part)
-                gram += part.conj().T @ part
+            gram = _multiply(a, inverse, out[:rows])
             if not np.linalg.norm(gram - np.eye(n)) <= NEAR:
                 return False
             second = np.linalg.cholesky(gram).conj().T
             out[rows : len(out) - n].reshape(count, n, n)[...] = np.linalg.inv(second)
-            out[len(out) - n :] = np.triu(second @ first)
+            out[len(out) - n :] = np.where(_below(n), 0, second @ first)
     except np.linalg.LinAlgError:
         return False
     return True
+
+
+def _multiply(a: Array, right: Array, out: Array) -> Array:
+    """Fill `out` with a product, and return the Gram matrix of that, added up tile after tile.
+
+    Some tiles go in each call, since each takes Python's lock, and not all, since they are read again from a cache.
+    """
+    rows, n = a.shape
+    tile = 2 * CACHED // n
+    count, rest = divmod(rows, tile)
+    grams = np.zeros((1 + count + (rest > 0), n, n), a.dtype)
+    for k in range(0, count, TILES):
+        some = slice(k * tile, min(k + TILES, count) * tile)
+        parts = out[some].reshape(-1, tile, n)
+        np.matmul(a[some].reshape(-1, tile, n), right, out=parts)
+        np.matmul(parts.conj().transpose(0, 2, 1), parts, out=grams[1 + k : 1 + k + len(parts)])
+    if rest:
+        part = out[count * tile :]
+        np.matmul(a[count * tile :], right, out=part)
+        np.matmul(part.conj().T, part, out=grams[-1])
+    return np.asarray(np.add.reduce(grams, axis=0))
+
+
+@lru_cache(maxsize=4)
+def _below(n: int) -> Array:
+    """Return what lies below the diagonal of a square matrix."""
+    return np.tri(n, k=-1, dtype=bool)
 
 
 def leaf_r(a: Array) -> Array:
