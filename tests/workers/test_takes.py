@@ -15,7 +15,9 @@ import windrow as wr
 pytest.importorskip("llvmlite")
 SOURCE = Path(__file__).parents[2] / "benchmarks" / "lock.c"
 
-MOST = {"sort": 70}
+MOST = {
+    "sort": 70, "qr": 44, "std": 14, "argmax": 10, "four": 38,
+}  # fmt: skip
 """Takes of the lock a chunk, at most, on one thread: a few more than there are, for the engine's loop."""
 
 
@@ -27,10 +29,17 @@ def keep(*several):
 
 
 def rows():
-    """Return each row: its arrays, what is computed of them, and of how many chunks."""
+    """Return each row: an array, of how many chunks it is, and what is computed of it."""
     made = wr.random.default_rng(1)
-    long = made.random(16 << 18, chunks=1 << 18)
-    return {"sort": ((long,), lambda x: keep(wr.sort(x)), 16)}
+    long, tall = made.random(16 << 18, chunks=1 << 18), made.random((16 << 13, 32), chunks=(1 << 13, 32))
+    square = made.random((3000, 6000), chunks=1000)
+    return {
+        "sort": (long, 16, lambda x: keep(wr.sort(x))),
+        "qr": (tall, 16, lambda x: keep(*wr.linalg.qr(x))),
+        "std": (square, 18, lambda x: x.std(axis=0).compute()),
+        "argmax": (square, 18, lambda x: x.argmax(axis=1).compute()),
+        "four": (square, 18, lambda x: wr.compute(x.mean(axis=0), x.std(axis=0), x.min(axis=0), x.max(axis=0))),
+    }
 
 
 def count():
@@ -48,12 +57,12 @@ def count():
         return
     found = {}
     with wr.Cluster(threads=1), wr.config.set(jit="on"):
-        for name, (arrays, run, chunks) in rows().items():
-            inputs = keep(*arrays)
+        for name, (array, chunks, run) in rows().items():
+            (x,) = keep(array)
             counts = []
             for _ in range(4):
                 before = takes()
-                run(*inputs)
+                run(x)
                 counts.append((takes() - before) / chunks)
             found[name] = min(counts)
     print(json.dumps(found))

@@ -18,6 +18,7 @@ import numpy as np
 from ...graph.kinds.reduction import GROUP_BYTES, SELECTED, Level, count_reduced
 from ...graph.together import field_name
 from .blocks.positions import coordinates
+from .compiled import combining
 from .moments import moments_finish, moments_merge, moments_tile, some_moments_finish, some_moments_tile
 from .selected import extreme_of_selected, mean_of_selected, selected_merge, selected_tile, spread_of_selected
 from .sums import add_along, is_whole, lanes_of, reduce_lanes
@@ -103,8 +104,11 @@ def _mean_finish(partial: Array, level: Level) -> Array:
     return np.asarray(np.true_divide(total, count)).astype(level.target, copy=False)
 
 
-def _halving(merge: Callable[[Array, Array], Array]) -> Callable[[Array], Array]:
+def _halving(merge: Callable[[Array, Array], Array], *heads: str) -> Callable[[Array], Array]:
     def combine(stack: Array) -> Array:
+        made = combining.combine(stack, heads) if heads else None
+        if made is not None:
+            return made
         while len(stack) > 1:
             half = len(stack) // 2
             merged = merge(stack[:half], stack[half : 2 * half])
@@ -200,6 +204,9 @@ def _extreme_head(name: str, *, skips: bool = False) -> ReductionKernel:
         return out
 
     def combine(stack: Array) -> Array:
+        made = None if skips else combining.combine(stack, (name,))
+        if made is not None:
+            return made
         value, index = np.ascontiguousarray(stack["value"]), np.ascontiguousarray(stack["index"])
         while half := len(value) // 2:
             left, right, rest = slice(half), slice(half, 2 * half), slice(2 * half, None)
@@ -231,7 +238,7 @@ def _first(x: Array, value: Array, axis: int, worst: float | None) -> Array:
 
 
 def _moments_head(tile: Callable[..., Array], finish: Callable[[Array, Level], Array]) -> ReductionKernel:
-    return ReductionKernel(tile, moments_merge, _halving(moments_merge), _keep, finish, room=8, tiles=3)
+    return ReductionKernel(tile, moments_merge, _halving(moments_merge, "var"), _keep, finish, room=8, tiles=3)
 
 
 def _sum_combine(stack: Array) -> Array:
@@ -254,10 +261,10 @@ REDUCTION_KERNELS: dict[str, ReductionKernel] = {
     "nanmin": _ufunc_head("fmin"),
     "nanmax": _ufunc_head("fmax"),
     "nanvar": ReductionKernel(
-        some_moments_tile, moments_merge, _halving(moments_merge), _keep, some_moments_finish, room=8, tiles=5
+        some_moments_tile, moments_merge, _halving(moments_merge, "nanvar"), _keep, some_moments_finish, room=8, tiles=5
     ),
     "nanstd": ReductionKernel(
-        some_moments_tile, moments_merge, _halving(moments_merge), _keep, some_moments_finish, room=8, tiles=5
+        some_moments_tile, moments_merge, _halving(moments_merge, "nanvar"), _keep, some_moments_finish, room=8, tiles=5
     ),
     "logical_xor": _ufunc_head("logical_xor", logical=True),
     "argmin": _extreme_head("argmin"),
@@ -320,6 +327,9 @@ def _several(parts: tuple[Level, ...]) -> ReductionKernel:
         return gather([head.close(each, shape) for head, each in zip(heads, state, strict=True)])
 
     def combine(stack: Array) -> Array:
+        made = combining.combine(stack, tuple([part.reduce.head for part in parts]))
+        if made is not None:
+            return made
         fields = [np.ascontiguousarray(stack[name]) for name in names]
         return gather([head.combine(field) for head, field in zip(heads, fields, strict=True)])
 

@@ -189,9 +189,12 @@ class Reducer:
 
 
 class Total:
-    """The calls of a reduction that is one ufunc's, with its state; `zeroed` is the loop that leaves out NaN before."""
+    """The calls of a reduction that is one ufunc's, with its state; `zeroed` is the loop that leaves out NaN before.
 
-    def __init__(self, plot: Plot, fold: Fold, name: str, dtype: DType, number: int, zeroed: str = "") -> None:
+    `number` tells it from others, among which its results are copied when they are read; it is None where it is alone.
+    """
+
+    def __init__(self, plot: Plot, fold: Fold, name: str, dtype: DType, number: int | None, zeroed: str = "") -> None:
         self._reducer, self.fold, self._number = Reducer(plot, fold, name, dtype), fold, number
         self._zeroed = zeroed
         self._count = LANES if fold.lanes else fold.results
@@ -234,12 +237,13 @@ class Total:
         """Return the state, as the head closes it."""
         fold = self.fold
         found = held(memory, self._state, self._count, self._reducer.dtype)
+        found = found.copy() if self._number is None else found
         if fold.lanes:
             return found
         return found.reshape(len(found), *[1 if i in fold.axes else n for i, n in enumerate(fold.cut.shape)])
 
 
 def held(memory: Array, spot: Spot, count: int, dtype: DType) -> Array:
-    """Return a copy of what each block has kept at a spot: (blocks, count)."""
+    """Return what each block has kept at a spot: (blocks, count); it is valid until another course runs."""
     part: Array = memory[:, spot.base : spot.base + count * dtype.itemsize]
-    return part.view(dtype).copy()
+    return part.view(dtype)

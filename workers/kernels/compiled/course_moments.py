@@ -218,16 +218,21 @@ def merge(body: Body, dtype: DType, before: Number, share: Number, i: str) -> No
 
     `before` are the elements of the other set, `share` those of the first one of both.
     """
-    mean_a, rest_a, m2_a = (load(body, f"%a{k}", dtype, i) for k in range(3))
-    mean_b, rest_b, m2_b = (load(body, f"%b{k}", dtype, i) for k in range(3))
+    a, b = ([load(body, f"%{side}{k}", dtype, i) for k in range(3)] for side in "ab")
+    for value, to in zip(merged(a, b, before, share), ("%a0", "%a1", "%a2"), strict=True):
+        body.text.store(dtype, value.name, to, i)
+
+
+def merged(a: list[Number], b: list[Number], before: Number, share: Number) -> list[Number]:
+    """Write the mean, its rest and the sum of squares of two sets; see `merge`."""
+    (mean_a, rest_a, m2_a), (mean_b, rest_b, m2_b) = a, b
     apart, rests = mean_b - mean_a, rest_b - rest_a
     wide = apart * share
-    step = wide.to(dtype)
+    step = wide.to(mean_a.dtype)
     mean = mean_a + step
     whole = mean - mean_a
     lost = (mean_a - (mean - whole)) + (step - whole) + (wide - step)
     rest = lost.is_finite().where(lost, 0.0) + (rest_a + rests * share)
     both = apart + rests
     m2 = m2_a + m2_b + both * both * (before * share)
-    for value, to in ((mean, "%a0"), (rest, "%a1"), (m2, "%a2")):
-        body.text.store(dtype, value.to(dtype).name, to, i)
+    return [value.to(mean_a.dtype) for value in (mean, rest, m2)]

@@ -67,18 +67,19 @@ class Searched:
             self.plot.add((functions[self._text], begins), spots, (outer, rows, width), tiles, when, len(spots))
 
     def read(self, memory: Array, frame: Frame) -> Array | tuple[Array, Array]:
-        """Return the state, as the head closes it."""
+        """Return the state, as the head closes it; the values are copied then."""
         fold, level = self.fold, self.level
         shape = (len(memory), *[1 if i in fold.axes else n for i, n in enumerate(fold.cut.shape)])
         found = [
             held(memory, s, fold.results, d).reshape(shape) for s, d in zip(self._state, self._dtypes, strict=True)
         ]
         if self._counts:
-            return found[0]
-        inner = coordinates(found[1], [fold.cut.shape[a] for a in fold.axes])
-        index: Any = np.zeros(shape, np.int64)
+            return found[0].copy()
+        inner = coordinates(found[1], [fold.cut.shape[a] for a in fold.axes]) if len(fold.axes) > 1 else found[1:]
+        index: Any = None
         for a, i in zip(fold.axes, inner, strict=True):
-            index = index * level.shape[a] + i + frame.origins[:, a].reshape(-1, *(1,) * (len(shape) - 1))
+            own = i + frame.origins[:, a].reshape(-1, *(1,) * (len(shape) - 1))
+            index = own if index is None else index * level.shape[a] + own
         return found[0], index
 
 
@@ -134,6 +135,14 @@ def _better(text: Text, dtype: DType, largest: bool, value: str, best: str) -> s
     return text.set(f"or i1 {is_better}, {text.set(f'and i1 {lost}, {there}')}")
 
 
+def goes_before(text: Text, dtype: DType, largest: bool, a: tuple[str, str], b: tuple[str, str]) -> str:
+    """Write whether a value with its index goes before another one: of equal ones the first."""
+    takes = _better(text, dtype, largest, a[0], b[0])
+    back = text.set(f"xor i1 {_better(text, dtype, largest, b[0], a[0])}, true")
+    ties = text.set(f"and i1 {back}, {text.set(f'icmp slt i64 {a[1]}, {b[1]}')}")
+    return text.set(f"or i1 {takes}, {ties}")
+
+
 @lru_cache(maxsize=32)
 def _extreme_text(dtype: DType, largest: bool, wide: bool) -> str:
     """Write the loop over rows; of rows of one element that many of them are gone over at once."""
@@ -144,11 +153,10 @@ def _extreme_text(dtype: DType, largest: bool, wide: bool) -> str:
     def take(value: str, index: str, values: str, indices: str, at: str, worse: str = "") -> None:
         """Put a value and its index in place of those that it goes before."""
         best, where = text.load(dtype, values, at), text.load(INT, indices, at)
-        takes = _better(text, dtype, largest, value, best)
-        if worse:  # of equal ones the first
-            back = text.set(f"xor i1 {_better(text, dtype, largest, best, value)}, true")
-            ties = text.set(f"and i1 {back}, {text.set(f'icmp slt i64 {index}, {where}')}")
-            takes = text.set(f"or i1 {takes}, {ties}")
+        if worse:
+            takes = goes_before(text, dtype, largest, (value, index), (best, where))
+        else:
+            takes = _better(text, dtype, largest, value, best)
         text.store(dtype, text.set(f"select i1 {takes}, {t} {value}, {t} {best}"), values, at)
         text.store(INT, text.set(f"select i1 {takes}, i64 {index}, i64 {where}"), indices, at)
 

@@ -257,7 +257,9 @@ def _make_turned(frame: Frame, kernel: Bound, function: Native, wholes: dict[int
     if len(addresses) < len(functions):
         return None
     level = frame.program.level
-    total = None if level is None else Total(plot, Fold.of(cut, tuple(level.reduce.axes), True), "add", fused.dtype, 0)
+    total = (
+        None if level is None else Total(plot, Fold.of(cut, tuple(level.reduce.axes), True), "add", fused.dtype, None)
+    )
     scalars = plot.constant(kernel.scalars)
     out = plot.lying(OUT, fused.dtype.itemsize) if total is None else plot.lend("lanes", LANES * fused.dtype.itemsize)
     for elements, tiles in cut.kinds():
@@ -345,7 +347,7 @@ def _make(
     draws = {i: Draw(cut, each, program.values[i].dtype, first + k) for k, (i, each) in enumerate(drawn.items())}
     inputs, steps = Inputs(program.values, wholes, plot), Steps(program, frame.plan(last), last, plot, draws)
     parts = () if level is None else level.parts or (level,)
-    folds = [_fold(plot, part, value.dtype, k) for k, part in enumerate(parts)]
+    folds = [_fold(plot, part, value.dtype, k if len(parts) > 1 else None) for k, part in enumerate(parts)]
     functions: dict[str, Native | None] = {each.text: each.function(cut.size) for each in steps.compiled}
     for each in (inputs, *draws.values(), *folds):
         functions |= each.functions(cut.size)
@@ -362,7 +364,7 @@ def _make(
     return Ready.of(plot, [functions], tuple([fold.read for fold in folds]))
 
 
-def _fold(plot: Plot, level: Level, dtype: DType, number: int) -> Total | Moments | Searched:
+def _fold(plot: Plot, level: Level, dtype: DType, number: int | None) -> Total | Moments | Searched:
     """Return what writes a reduction's calls for a tile, and reads its state at the end."""
     head, target = level.reduce.head, level.target
     if head in SEARCHES:
