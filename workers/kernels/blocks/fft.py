@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..compiled.transposing import copy_tile
 from . import filling
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ IN_CACHE = 1 << 17
 """Lines along an inner axis are turned, some at a time, where they span more bytes than these."""
 STRIPE = 256
 """Bytes of a row that are read at once then."""
-TURNED = 256
-"""Elements of a column that are read at once then."""
 
 
 @filling
@@ -63,10 +62,9 @@ def _stripes(sheet: Array) -> Iterator[slice]:
 
 
 def _transpose_stripe(stripe: Array) -> Array:
-    """Return some columns as rows; so many positions at once that what is read stays in the nearest cache."""
+    """Return some columns as rows."""
     rows = np.empty(stripe.shape[::-1], stripe.dtype)
-    for at in range(0, len(stripe), TURNED):
-        rows[:, at : at + TURNED] = stripe[at : at + TURNED].T
+    copy_tile(rows, stripe.T)
     return rows
 
 
@@ -78,9 +76,9 @@ def columns(x: Array, name: str, n: int, norm: str, *, where: tuple[slice, ...],
     """
     transform: Any = getattr(np.fft, name)
     rows = x.shape[-2]
-    begin = where[-1].start
+    left, right = twiddles(np.arange(where[-1].start, where[-1].stop), rows, n)
     for stripe in _stripes(x[(0,) * (x.ndim - 2)]):
-        turn = twiddles(np.arange(begin + stripe.start, begin + stripe.stop), rows, n)
+        turn = (left[stripe, :, None] * right[stripe, None, :]).reshape(-1, left.shape[1] * right.shape[1])[:, :rows]
         if name == "ifft":
             np.conjugate(turn, out=turn)
         turn = turn.astype(out.dtype, copy=False)
@@ -95,17 +93,14 @@ def flat(x: Array) -> Array:
     return x.reshape(*x.shape[:-2], -1)
 
 
-def twiddles(columns: Array, rows: int, n: int) -> Array:
-    """Return `exp(-2 pi i k j / n)` for each column j and each k below `rows`, as (columns, rows).
+def twiddles(columns: Array, rows: int, n: int) -> tuple[Array, Array]:
+    """Return factors of `exp(-2 pi i k j / n)` for columns j and each k below `rows`: (columns, a) and (columns, b).
 
     k is split as `step * a + b`, so that few roots are computed; their products err by about one unit.
     """
     step = 1 << (math.isqrt(rows).bit_length() - 1)
     high = np.arange(0, rows, step)
-    left = roots(columns[:, None] * high, n)
-    right = roots(columns[:, None] * np.arange(step), n)
-    found = left[:, :, None] * right[:, None, :]
-    return np.asarray(found.reshape(len(columns), -1)[:, :rows])
+    return roots(columns[:, None] * high, n), roots(columns[:, None] * np.arange(step), n)
 
 
 def roots(m: Array, n: int) -> Array:

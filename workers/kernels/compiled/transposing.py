@@ -1,4 +1,7 @@
-"""Tiles that are read across their rows, brought to C order by squares of eight by eight elements in registers."""
+"""Tiles that are read across their rows, brought to C order by squares of eight by eight elements.
+
+Those of 4 and 8 bytes are exchanged in registers; of 16 bytes, as complex numbers have them, a vector holds one.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def _transpose(out: Array, part: Array) -> bool:
     """Copy a matrix whose columns lie in one piece each by a compiled loop; tell whether there was one."""
     rows, columns = part.shape[-2:]
     size = part.dtype.itemsize
-    plain = size in (4, 8) and part.dtype == out.dtype and not part.dtype.hasobject and out.flags.c_contiguous
+    plain = size in (4, 8, 16) and part.dtype == out.dtype and not part.dtype.hasobject and out.flags.c_contiguous
     if not plain or part.size != rows * columns or part.strides[-2] != size or min(rows, columns) < EDGE:
         return False
     work = WORK * part.size * (4 if part.strides[-1] % PAGE == 0 else 1)
@@ -49,7 +52,7 @@ def _transpose(out: Array, part: Array) -> bool:
     return True
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def turning_text(size: int) -> str:
     """Write the loop over squares, column by column of the source, and the elements at the edges."""
     body = Body()
@@ -78,16 +81,26 @@ def _source(text: Text, size: int, i: str, j: str) -> str:
 
 def _target(text: Text, size: int, i: str, j: str) -> str:
     at = text.set(f"add i64 {text.set(f'mul i64 {i}, %columns')}, {j}")
-    return text.set(f"getelementptr inbounds i{8 * size}, ptr %out, i64 {at}")
+    return text.set(f"getelementptr inbounds {_element(size)}, ptr %out, i64 {at}")
+
+
+def _element(size: int) -> str:
+    return f"i{8 * size}" if size <= 8 else "<2 x i64>"
 
 
 def _write_one(text: Text, size: int, i: str, j: str) -> None:
-    value = text.set(f"load i{8 * size}, ptr {_source(text, size, i, j)}, align {size}")
-    text.lines.append(f"  store i{8 * size} {value}, ptr {_target(text, size, i, j)}, align {size}")
+    t, align = _element(size), min(size, 8)
+    value = text.set(f"load {t}, ptr {_source(text, size, i, j)}, align {align}")
+    text.lines.append(f"  store {t} {value}, ptr {_target(text, size, i, j)}, align {align}")
 
 
 def _write_square(text: Text, size: int, i: str, j: str) -> None:
     """Write a square: its columns are loaded, exchanged in pairs four, two and one apart, and stored as rows."""
+    if size > 8:
+        for k in range(EDGE * EDGE):
+            row = text.set(f"add nsw nuw i64 {i}, {k // EDGE}")
+            _write_one(text, size, row, text.set(f"add nsw nuw i64 {j}, {k % EDGE}"))
+        return
     vector = f"<{EDGE} x i{8 * size}>"
     held = []
     for k in range(EDGE):
