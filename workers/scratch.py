@@ -15,6 +15,9 @@ from ..graph.kinds.source import Full, Random
 from ..graph.kinds.view import View
 from ..graph.program import Apply, Call, Generate, Load, Product
 from .kernels.compiled import courses
+from .kernels.compiled.course_draws import NORMALS
+from .kernels.compiled.drawing import LEAST
+from .kernels.compiled.recorded import FRAME
 from .kernels.compiled.segments import Segment, segments
 from .kernels.functions import room_of_function
 from .kernels.interpreter import tile_loop
@@ -121,11 +124,12 @@ def _source(value: Value) -> Random | None:
 
 
 def _drawing_bytes(value: Value, tile: int) -> int:
-    """Return the bytes of the buffers of random numbers' loops: one for uniform numbers, three for others."""
+    """Return the bytes of random numbers' buffers: one for uniform numbers, three for others, values of a piece."""
     source = _source(value)
     if source is None:
         return 0
-    return (1 if source.distribution in UNIFORM else 3) * min(DRAWN, 40 * tile)
+    frame = FRAME if tile >= LEAST and source.distribution not in (*UNIFORM, *NORMALS) else 0
+    return (1 if source.distribution in UNIFORM else 3) * min(DRAWN, 40 * tile) + frame
 
 
 def _drawn_bytes(stage: Stage, value: Value, tile: int) -> int:

@@ -56,7 +56,7 @@ FACTORS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
 STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 _LOW, _ALL = (1 << 32) - 1, (1 << 64) - 1
 _DOUBLE = np.dtype(np.float64)
-_WIDE = '"prefer-vector-width"="512"'
+WIDE = '"prefer-vector-width"="512"'
 """LLVM itself takes half of the widest vectors, which has these loops take two thirds longer."""
 _pieces = Buffers(1 << 20)
 
@@ -205,8 +205,8 @@ def philox_text(dtype: DType, apart: bool, across: bool) -> str:
     rows = [entry.set(f"mul i64 {total}, {row}") for row in (0, 2, 1, 3)]
 
     def draw(counter: str, block: str) -> None:
-        for number, word in enumerate(_rounds(body, counter, key_and_counter)):
-            value = word if dtype.kind == "u" else _unit(text, word, dtype)
+        for number, word in enumerate(rounds(body, counter, key_and_counter)):
+            value = word if dtype.kind == "u" else unit(text, word, dtype)
             if not apart:
                 place = text.set(f"add i64 {text.set(f'shl i64 {block}, 2')}, {number}")
             else:
@@ -231,7 +231,7 @@ def philox_text(dtype: DType, apart: bool, across: bool) -> str:
                 draw(text.set(f"add i64 {begin}, {i}"), text.set(f"add nsw nuw i64 {base}, {i}"))
     return body.whole(
         f"define void @{ENTRY}(ptr noalias readonly %starts, ptr noalias readonly %name, ptr noalias %out, "
-        f"i64 %runs, i64 %width, i64 %c, i64 %d) {_WIDE} {{"
+        f"i64 %runs, i64 %width, i64 %c, i64 %d) {WIDE} {{"
     )
 
 
@@ -244,14 +244,14 @@ def single_text(dtype: DType) -> str:
         text = body.text
         start = text.load(word, "%starts", run)
         counter = text.set(f"add i64 {text.set(f'lshr i64 {start}, 2')}, 1")
-        words = _rounds(body, counter, key_and_counter)
+        words = rounds(body, counter, key_and_counter)
         odd, high = (text.set(f"icmp ne i64 {text.set(f'and i64 {start}, {bit}')}, 0") for bit in (1, 2))
         halves = [text.set(f"select i1 {odd}, i64 {words[i + 1]}, i64 {words[i]}") for i in (0, 2)]
         wanted = text.set(f"select i1 {high}, i64 {halves[1]}, i64 {halves[0]}")
-        text.store(dtype, wanted if dtype.kind == "u" else _unit(text, wanted, dtype), "%out", run)
+        text.store(dtype, wanted if dtype.kind == "u" else unit(text, wanted, dtype), "%out", run)
     return body.whole(
         f"define void @{ENTRY}(ptr noalias readonly %starts, ptr noalias readonly %name, ptr noalias %out, "
-        f"i64 %runs, i64 %width, i64 %c, i64 %d) {_WIDE} {{"
+        f"i64 %runs, i64 %width, i64 %c, i64 %d) {WIDE} {{"
     )
 
 
@@ -327,7 +327,7 @@ def integers_text(dtype: DType, whole: bool) -> str:
     )
 
 
-def _rounds(body: Body, counter: str, key_and_counter: list[str]) -> list[str]:
+def rounds(body: Body, counter: str, key_and_counter: list[str]) -> list[str]:
     """Write Philox's ten rounds; return the registers of a block's four words."""
     text, entry = body.text, body.entry
     words = [counter, *key_and_counter[2:]]
@@ -358,11 +358,11 @@ def _product(text: Text, a: str, factor: int) -> tuple[str, str]:
     return above, below
 
 
-def _unit(text: Text, word: str, dtype: DType) -> str:
+def unit(text: Text, word: str, dtype: DType) -> str:
     """Write the number in [0, 1) of 64 random bits: of 53 of them, or of 24."""
     kept = 53 if dtype == _DOUBLE else 24
     whole = text.set(f"sitofp i64 {text.set(f'lshr i64 {word}, {64 - kept}')} to {register(dtype)}")
-    return text.set(f"fmul {register(dtype)} {whole}, {_exact(2.0**-kept)}")
+    return text.set(f"fmul {register(dtype)} {whole}, {exact(2.0**-kept)}")
 
 
 @lru_cache(maxsize=8)
@@ -391,21 +391,21 @@ def _pair(text: Text, logarithm: str, v: str, series: tuple[float, ...]) -> tupl
     def do(name: str, *values: str) -> str:
         return UFUNCS[name]["f"](text, "double", list(values))
 
-    r = do("sqrt", do("multiply", logarithm, _exact(-2.0)))
-    a = do("subtract", v, _exact(0.5))
+    r = do("sqrt", do("multiply", logarithm, exact(-2.0)))
+    a = do("subtract", v, exact(0.5))
     t = do("multiply", a, a)
-    x = do("multiply", t, _exact(series[-1]))
+    x = do("multiply", t, exact(series[-1]))
     for coefficient in series[-2:0:-1]:
-        x = do("multiply", do("add", x, _exact(coefficient)), t)
-    x = do("multiply", do("add", x, _exact(series[0])), a)
+        x = do("multiply", do("add", x, exact(coefficient)), t)
+    x = do("multiply", do("add", x, exact(series[0])), a)
     y = do("multiply", x, x)
-    k = do("subtract", _exact(8.0**0.5), y)
-    sine = do("multiply", do("multiply", x, do("sqrt", k)), do("subtract", _exact(2.0**0.5), y))
+    k = do("subtract", exact(8.0**0.5), y)
+    sine = do("multiply", do("multiply", x, do("sqrt", k)), do("subtract", exact(2.0**0.5), y))
     cosine = do("subtract", "1.0", do("multiply", k, y))
     return do("multiply", cosine, r), do("multiply", sine, r)
 
 
-def _exact(x: float) -> str:
+def exact(x: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 

@@ -8,15 +8,23 @@ draw from, `normal` for normal numbers, `continuous`, `gamma`, `discrete`, `urns
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...config import config
+from ..buffers import Buffers
+from ..compiled.course import address_of
+from ..compiled.drawing import LEAST
+from ..compiled.making import ready
+from ..compiled.recorded import FRAME, Recorded, write
 from . import continuous, discrete, gamma, urns
 from .draws import Draws, run_starts
 from .normal import standard
 from .permuting import Permutation
 from .philox import product
+from .recording import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,6 +98,7 @@ KERNELS: dict[str, Callable[..., Array]] = {
 KERNELS |= {"normal": normal, "lognormal": lognormal}
 _FILL_ROOM, _SCATTERED_ROOM, _KERNEL_ROOM = 2, 12, 24
 """Arrays of 8 bytes for each number that is drawn at once, which kernels have beside the result, at most."""
+_frames = Buffers(FRAME)
 _SHORT = 64
 """Numbers that follow each other, from which on no more are drawn than are asked for."""
 
@@ -114,7 +123,7 @@ def fill_random_at(source: Random, positions: Array, out: Array) -> None:
 
 def _fill(source: Random, draws: Draws, out: Array) -> None:
     flat = out.reshape(-1)
-    if not flat.size:
+    if not flat.size or _fill_compiled(source, draws, flat):
         return
     with np.errstate(all="ignore"):
         if source.distribution in _FILLS:
@@ -122,6 +131,28 @@ def _fill(source: Random, draws: Draws, out: Array) -> None:
         else:
             params = [np.full(flat.size, p, np.float64) for p in source.params]
             np.copyto(flat, KERNELS[source.distribution](draws, *params), casting="unsafe")
+
+
+@lru_cache(maxsize=128)
+def recorded(distribution: str, params: bytes, dtype: np.dtype[Any]) -> Recorded | None:
+    """Return the compiled loop of a distribution with such parameters, doubles; None where it can't be one."""
+    recording = None if distribution in _FILLS else record(KERNELS[distribution], np.frombuffer(params).tolist())
+    return None if recording is None else write(recording, dtype)
+
+
+def _fill_compiled(source: Random, draws: Draws, out: Array) -> bool:
+    """Fill `out` by a recorded kernel's loop; tell whether there is one."""
+    if len(out) < LEAST or source.distribution in _FILLS or config.jit == "off":
+        return False
+    found = recorded(source.distribution, np.array(source.params, np.float64).tobytes(), out.dtype)
+    function = None if found is None else ready(found.text, 2, found.work * len(out))
+    if found is None or function is None:
+        return False
+    starts, length = draws.even_runs
+    frame, table = _frames.lend("frame", (found.frame,), np.dtype(np.uint8)), found.table_of(source.key, source.jump)
+    places = [address_of(each) for each in (starts, frame, table, out)]
+    function(*places, len(starts), length, 0, 0)
+    return True
 
 
 def draws_of(

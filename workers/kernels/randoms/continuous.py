@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .discrete import poisson
-from .draws import accept_draws
 from .gamma import log_gamma, standard_gamma
 from .normal import gauss
 
@@ -74,18 +73,21 @@ def laplace(draws: Draws, loc: Array, scale: Array) -> Array:
     """The logarithm of what is left of u on its side of the middle."""
     u = open_uniform(draws)
     side = np.where(u < 0.5, 2.0 * u, 2.0 - 2.0 * u)
-    return np.asarray(loc + scale * np.where(u < 0.5, np.log(side), -np.log(side)))
+    found: Array = loc + scale * np.where(u < 0.5, np.log(side), -np.log(side))
+    return found
 
 
 def gumbel(draws: Draws, loc: Array, scale: Array) -> Array:
     """loc - scale log(-log u)."""
-    return np.asarray(loc - scale * np.log(-np.log(open_uniform(draws))))
+    found: Array = loc - scale * np.log(-np.log(open_uniform(draws)))
+    return found
 
 
 def logistic(draws: Draws, loc: Array, scale: Array) -> Array:
     """loc + scale log(u / (1 - u))."""
     u = open_uniform(draws)
-    return np.asarray(loc + scale * (np.log(u) - np.log(1.0 - u)))
+    found: Array = loc + scale * (np.log(u) - np.log(1.0 - u))
+    return found
 
 
 def rayleigh(draws: Draws, scale: Array) -> Array:
@@ -98,15 +100,17 @@ def triangular(draws: Draws, left: Array, mode: Array, right: Array) -> Array:
     (u,) = draws.uniform()
     base, rise = right - left, mode - left
     below = left + np.sqrt(u * rise * base)
-    return np.asarray(np.where(u * base <= rise, below, right - np.sqrt((1.0 - u) * (right - mode) * base)))
+    found: Array = np.where(u * base <= rise, below, right - np.sqrt((1.0 - u) * (right - mode) * base))
+    return found
 
 
 def wald(draws: Draws, mean: Array, scale: Array) -> Array:
     """Michael, Schucany and Haas (1976)."""
     u, v, w, _ = draws.uniform(4)
-    y = mean * gauss(u, v) ** 2
+    y = mean * np.square(gauss(u, v))
     x = mean * (1.0 - 2.0 / (1.0 + np.sqrt(1.0 + 4.0 * scale / y)))
-    return np.asarray(np.where(w * (mean + x) <= mean, x, mean * mean / x))
+    found: Array = np.where(w * (mean + x) <= mean, x, mean * mean / x)
+    return found
 
 
 def gamma(draws: Draws, shape: Array, scale: Array) -> Array:
@@ -127,13 +131,15 @@ def noncentral_chisquare(draws: Draws, df: Array, nonc: Array) -> Array:
 
 def f(draws: Draws, dfnum: Array, dfden: Array) -> Array:
     """The ratio of two mean squares."""
-    return np.asarray((chisquare(draws.at_lane(1), dfnum) * dfden) / (chisquare(draws.at_lane(2), dfden) * dfnum))
+    found: Array = (chisquare(draws.at_lane(1), dfnum) * dfden) / (chisquare(draws.at_lane(2), dfden) * dfnum)
+    return found
 
 
 def noncentral_f(draws: Draws, dfnum: Array, dfden: Array, nonc: Array) -> Array:
     """The ratio of two mean squares, the upper one noncentral."""
     above = noncentral_chisquare(draws.at_lane(1), dfnum, nonc)
-    return np.asarray((above * dfden) / (chisquare(draws.at_lane(2), dfden) * dfnum))
+    found: Array = (above * dfden) / (chisquare(draws.at_lane(2), dfden) * dfnum)
+    return found
 
 
 def standard_t(draws: Draws, df: Array) -> Array:
@@ -145,7 +151,8 @@ def standard_t(draws: Draws, df: Array) -> Array:
 def beta(draws: Draws, a: Array, b: Array) -> Array:
     """x / (x + y) of two gamma numbers, by their logarithms: small parameters make both vanish."""
     difference = log_gamma(draws.at_lane(2), b) - log_gamma(draws.at_lane(1), a)
-    return np.asarray(1.0 / (1.0 + np.exp(difference)))
+    found: Array = 1.0 / (1.0 + np.exp(difference))
+    return found
 
 
 def vonmises(draws: Draws, mu: Array, kappa: Array) -> Array:
@@ -169,7 +176,7 @@ def vonmises(draws: Draws, mu: Array, kappa: Array) -> Array:
             angle = np.where(narrow, gauss(u, v) / np.sqrt(k), angle)
         return angle, holds | wide | narrow | ~(k >= 0)
 
-    angle = mu + accept_draws(draws, 4, propose, (kappa, s))
+    angle = mu + draws.accept(4, propose, (kappa, s))
     turned = np.abs(angle)
     turned = np.fmod(turned + math.pi, 2.0 * math.pi) - math.pi
     return np.where(np.abs(angle) > math.pi, np.copysign(1.0, angle) * turned, angle)

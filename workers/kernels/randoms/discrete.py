@@ -12,9 +12,9 @@ import numpy as np
 
 from ....graph.errors import ShapeError
 from .checks import LARGEST_MEAN
-from .draws import accept_draws
 from .gamma import standard_gamma
-from .special import log_factorial, stirling_rest
+from .recording import is_value
+from .special import change_where, log_factorial, stirling_rest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +30,10 @@ LARGEST = float(2**63 - 1024)
 
 def invert_recurrence(u: Array, first: Array, ratio: Callable[[int, Array], Array], most: int = 1000) -> Array:
     """Return how far u lies up a distribution function: p(0) is `first`, p(k + 1) is `ratio(k, which)` p(k)."""
+    found: Array
+    if is_value(u):
+        found = u.climb(_heights(first, ratio, most))
+        return found
     found = np.zeros(len(u))
     left = np.flatnonzero(u >= first)
     p, u = first[left], u[left] - first[left]
@@ -43,20 +47,33 @@ def invert_recurrence(u: Array, first: Array, ratio: Callable[[int, Array], Arra
     return found
 
 
+def _heights(first: Array, ratio: Callable[[int, Array], Array], most: int) -> list[float]:
+    """Return a distribution function's steps, where they are the same for all elements."""
+    p, which = first, np.arange(len(first))
+    found = [float(p[0])]
+    for k in range(most - 1):
+        p = p * ratio(k, which)
+        if not p[0] > 0:
+            break
+        found.append(float(p[0]))
+    return found
+
+
 def poisson(draws: Draws, lam: Array) -> Array:
     """Poisson numbers; NaN where lam is."""
-    return _by_size(draws, lam, _poisson_few, _poisson_many, (lam,))
+    return by_size(draws, lam, FEW, _poisson_few, _poisson_many, (lam,))
 
 
-def _by_size(
+def by_size(
     draws: Draws,
     expected: Array,
+    least: float,
     few: Callable[..., Array],
     many: Callable[..., Array],
     params: tuple[Array, ...],
 ) -> Array:
     """Do some elements by one method and the others by another."""
-    large = expected >= FEW
+    large = expected >= least
     if large.all():
         return many(draws, None, *params)
     if not large.any():
@@ -82,19 +99,21 @@ def _poisson_many(draws: Draws, which: Array | None, lam: Array) -> Array:
         us = 0.5 - np.abs(u)
         k = np.floor((2.0 * a / us + b) * u + lam + 0.43)
         holds = (us >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2.0))
-        at = np.flatnonzero(~holds & (k >= 0) & ((us >= 0.013) | (v <= us)))
-        la, ka, aa, ba = lam[at], k[at], a[at], b[at]
-        left = np.log(v[at] * (1.1239 + 1.1328 / (ba - 3.4)) / (aa / (us[at] * us[at]) + ba))
-        holds[at] = left <= ka * np.log(la) - la - log_factorial(ka)
-        return k, holds
+        asks = ~holds & (k >= 0) & ((us >= 0.013) | (v <= us))
+        return k, change_where(asks, holds, test, v, us, k, lam, a, b)
 
-    return accept_draws(draws, 2, propose, (lam, a, b), which)
+    def test(v: Array, us: Array, k: Array, lam: Array, a: Array, b: Array) -> Array:
+        left = np.log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (us * us) + b))
+        found: Array = left <= k * np.log(lam) - lam - log_factorial(k)
+        return found
+
+    return draws.accept(2, propose, (lam, a, b), which)
 
 
 def binomial(draws: Draws, n: Array, p: Array) -> Array:
     """Binomial numbers; the less likely of the two outcomes is counted."""
     less = np.where(p > 0.5, 1.0 - p, p)
-    count = _by_size(draws, n * less, _binomial_few, _binomial_many, (n, less))
+    count = by_size(draws, n * less, FEW, _binomial_few, _binomial_many, (n, less))
     return np.where(p > 0.5, n - count, count)
 
 
@@ -111,19 +130,20 @@ def _binomial_many(draws: Draws, which: Array | None, n: Array, p: Array) -> Arr
     m = np.floor((n + 1.0) * p)
 
     def propose(drawn: tuple[Array, ...], params: tuple[Array, ...]) -> tuple[Array, Array]:
-        (u, v), (n, p, a, b, root, m) = drawn, params
+        (u, v), (n, p, a, b, *_) = drawn, params
         u = u - 0.5
         us = 0.5 - np.abs(u)
         k = np.floor((2.0 * a / us + b) * u + n * p + 0.5)
         inside = (k >= 0) & (k <= n)
         holds = inside & (us >= 0.07) & (v <= 0.92 - 4.2 / b)
-        at = np.flatnonzero(inside & ~holds)
-        us, ba = us[at], b[at]
-        left = np.log(v[at] * (2.83 + 5.1 / ba) * root[at] / (a[at] / (us * us) + ba))
-        holds[at] = left <= _binomial_log(n[at], p[at], m[at], k[at])
-        return k, holds
+        return k, change_where(inside & ~holds, holds, test, v, us, k, *params)
 
-    return accept_draws(draws, 2, propose, (n, p, a, b, root, m), which)
+    def test(v: Array, us: Array, k: Array, n: Array, p: Array, a: Array, b: Array, root: Array, m: Array) -> Array:
+        left = np.log(v * (2.83 + 5.1 / b) * root / (a / (us * us) + b))
+        found: Array = left <= _binomial_log(n, p, m, k)
+        return found
+
+    return draws.accept(2, propose, (n, p, a, b, root, m), which)
 
 
 def _binomial_log(n: Array, p: Array, m: Array, k: Array) -> Array:
@@ -173,7 +193,7 @@ def zipf(draws: Draws, a: Array) -> Array:
         holds = (x >= 1.0) & (x <= LARGEST) & (v * x * (t - 1.0) / (b - 1.0) <= t / b)
         return np.where(large, 1.0, x), holds | large
 
-    return accept_draws(draws, 2, propose, (a, last))
+    return draws.accept(2, propose, (a, last))
 
 
 def logseries(draws: Draws, p: Array) -> Array:
@@ -187,4 +207,4 @@ def logseries(draws: Draws, p: Array) -> Array:
         plain = v >= p
         return np.where(plain, 1.0, found), plain | ((found >= 1.0) & (found <= LARGEST) & (v > 0))
 
-    return accept_draws(draws, 2, propose, (p,))
+    return draws.accept(2, propose, (p,))

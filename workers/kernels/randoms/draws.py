@@ -118,35 +118,34 @@ class Draws:
         made = self._made(np.dtype(np.float64), words, attempt, which)
         return tuple(np.ascontiguousarray(made[:, word]) for word in range(words))
 
+    def accept(
+        self,
+        words: int,
+        propose: Callable[[tuple[Array, ...], tuple[Array, ...]], tuple[Array, Array]],
+        params: tuple[Array, ...],
+        which: Array | None = None,
+    ) -> Array:
+        """Draw until every element has a value: `propose(uniforms, params)` returns values, and which of them hold.
+
+        `which` are the numbers of the elements, None for all; `params` and the result have an entry for each of them.
+        """
+        value, holds = propose(self.uniform(words, 0, which), params)
+        attempt = 0
+        left = np.flatnonzero(~holds)
+        while left.size:
+            attempt += 1
+            again = left if which is None else which[left]
+            made, holds = propose(self.uniform(words, attempt, again), tuple(p[left] for p in params))
+            value[left] = made
+            left = left[~holds]
+        return value
+
     def _made(self, dtype: np.dtype[Any], words: int, attempt: int, which: Array | None) -> Array:
         if which is None or self._mostly(which):
             out = np.empty((self.size, words), dtype)
             self.fill(out.reshape(-1), words, attempt)
             return out if which is None else out[which]
         return replace(self, starts=self.positions[which], length=1)._made(dtype, words, attempt, None)
-
-
-def accept_draws(
-    draws: Draws,
-    words: int,
-    propose: Callable[[tuple[Array, ...], tuple[Array, ...]], tuple[Array, Array]],
-    params: tuple[Array, ...],
-    which: Array | None = None,
-) -> Array:
-    """Draw until every element has a value: `propose(uniforms, params)` returns values, and which of them hold.
-
-    `which` are the numbers of the elements, None for all; `params` and the result have an entry for each of them.
-    """
-    value, holds = propose(draws.uniform(words, 0, which), params)
-    attempt = 0
-    left = np.flatnonzero(~holds)
-    while left.size:
-        attempt += 1
-        again = left if which is None else which[left]
-        made, holds = propose(draws.uniform(words, attempt, again), tuple(p[left] for p in params))
-        value[left] = made
-        left = left[~holds]
-    return value
 
 
 def run_starts(shape: tuple[int, ...], origin: Array, extents: tuple[int, ...], offset: int) -> Array:

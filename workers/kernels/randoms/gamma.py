@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .draws import accept_draws
 from .normal import gauss
 
 if TYPE_CHECKING:
@@ -17,32 +16,35 @@ Array = np.ndarray[Any, Any]
 
 def standard_gamma(draws: Draws, shape: Array) -> Array:
     """Return gamma numbers of scale 1; zero for a shape of zero."""
-    value, boost = _parts(draws, shape)
-    small = np.flatnonzero(shape < 1.0)
-    if small.size:
-        value[small] *= boost[small] ** (1.0 / shape[small])
+    value, small, boost = _parts(draws, shape)
+    if len(small) == len(shape):
+        return np.where(shape == 0, 0.0, value * boost ** (1.0 / shape))
+    if len(small):
+        value[small] *= boost ** (1.0 / shape[small])
         value[shape == 0] = 0.0
     return value
 
 
 def log_gamma(draws: Draws, shape: Array) -> Array:
     """Return logarithms of gamma numbers, which themselves may be too small for a double."""
-    value, boost = _parts(draws, shape)
+    value, small, boost = _parts(draws, shape)
     np.log(value, out=value)
-    small = np.flatnonzero(shape < 1.0)
-    if small.size:
-        value[small] += np.log(boost[small]) / shape[small]
+    if len(small) == len(shape):
+        return np.where(shape == 0, -np.inf, value + np.log(boost) / shape)
+    if len(small):
+        value[small] += np.log(boost) / shape[small]
         value[shape == 0] = -np.inf
     return value
 
 
-def _parts(draws: Draws, shape: Array) -> tuple[Array, Array]:
-    """Return gamma numbers, of shape + 1 for shapes below 1, and in (0, 1] what takes these down."""
-    boost = np.ones(len(shape))
-    small = np.flatnonzero(shape < 1.0)
+def _parts(draws: Draws, shape: Array) -> tuple[Array, Array, Array]:
+    """Return gamma numbers, of shape + 1 for shapes below 1, which these are, and in (0, 1] what takes them down."""
+    boost: Array
+    small: Array
+    small = boost = np.flatnonzero(shape < 1.0)
     if small.size:
         (u,) = draws.at_lane(3).uniform(1, 0, small)
-        boost[small] = 1.0 - u
+        boost = 1.0 - u
 
     def propose(drawn: tuple[Array, ...], params: tuple[Array, ...]) -> tuple[Array, Array]:
         u, v, w, _ = drawn
@@ -54,4 +56,4 @@ def _parts(draws: Draws, shape: Array) -> tuple[Array, Array]:
         return d * cube, (holds & (root > 0)) | ~(d < np.inf)
 
     d = np.where(shape < 1.0, shape + 1.0, shape) - 1.0 / 3.0
-    return accept_draws(draws, 4, propose, (d,)), boost
+    return draws.accept(4, propose, (d,)), small, boost

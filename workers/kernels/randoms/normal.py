@@ -19,6 +19,7 @@ import numpy as np
 from ..buffers import Buffers
 from ..compiled.drawing import draw_normal_runs
 from .philox import fill_run, raw_at
+from .recording import is_value
 
 if TYPE_CHECKING:
     from .draws import Draws
@@ -40,7 +41,11 @@ _draws = Buffers(1 << 26, begin=1 << 16)
 
 def polar(u: Array, v: Array, even: Array, odd: Array | None) -> None:
     """Fill `even` with r cos(2 pi v), `odd` with r sin(2 pi v), for draws u and v; they may share their memory."""
-    r, a, t, x, k = _draws.lend("polar", (5, len(u)), np.dtype(np.float64))
+    r: Array
+    if is_value(u):
+        r, a, t, x, k = (u.like() for _ in range(5))
+    else:
+        r, a, t, x, k = _draws.lend("polar", (5, len(u)), np.dtype(np.float64))
     np.subtract(1.0, u, out=r)
     np.log(r, out=r)
     np.multiply(r, -2.0, out=r)
@@ -68,6 +73,12 @@ def polar(u: Array, v: Array, even: Array, odd: Array | None) -> None:
 
 def gauss(u: Array, v: Array) -> Array:
     """Return one normal number for each pair of draws."""
+    out: Array
+    if is_value(u):
+        made: Any = u
+        out = u.like()
+        polar(made, v, out, None)
+        return out
     out = np.empty(len(u))
     for lo in range(0, len(u), PIECE):
         polar(u[lo : lo + PIECE], v[lo : lo + PIECE], out[lo : lo + PIECE], None)

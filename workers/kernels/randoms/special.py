@@ -1,12 +1,17 @@
-"""Functions that NumPy doesn't have: the logarithm of a factorial, and Stirling's remainder of it."""
+"""Functions that NumPy doesn't have: the logarithm of a factorial, Stirling's rest of it, changes of some elements."""
 
 from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from .recording import is_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Array = np.ndarray[Any, Any]
 _REST = np.array(
@@ -22,23 +27,44 @@ def _table() -> Array:
 
 def log_factorial(k: Array) -> Array:
     """Return log(k!) of whole numbers from 0 on: a table, then Stirling's series."""
-    table = _table()
-    found = np.take(table, k.astype(np.int64), mode="clip")
-    large = np.flatnonzero(k >= len(table))
-    if large.size:
-        x = k[large] + 1.0
+
+    def series(k: Array) -> Array:
+        x = k + 1.0
         square = 1.0 / (x * x)
-        series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x
-        found[large] = (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + series
-    return found
+        rest = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x
+        found: Array = (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + rest
+        return found
+
+    table = _table()
+    return change_where(k >= len(table), look_up(table, k), series, k)
 
 
 def stirling_rest(k: Array) -> Array:
     """Return log(k!) less Stirling's formula of k + 1, with which it is (k + 1/2) log(k + 1) - (k + 1) + ..."""
-    found = np.take(_REST, k.astype(np.int64), mode="clip")
-    large = np.flatnonzero(k >= len(_REST))
-    if large.size:
-        x = k[large] + 1.0
+
+    def series(k: Array) -> Array:
+        x = k + 1.0
         square = 1.0 / (x * x)
-        found[large] = (1 / 12 - square * (1 / 360 - square / 1260)) / x
-    return found
+        found: Array = (1 / 12 - square * (1 / 360 - square / 1260)) / x
+        return found
+
+    return change_where(k >= len(_REST), look_up(_REST, k), series, k)
+
+
+def look_up(table: Array, k: Array) -> Array:
+    """Return a table's entries at whole numbers, or its first or last one."""
+    if is_value(k):
+        found: Array = k.look_up(table)
+        return found
+    return np.take(table, k.astype(np.int64), mode="clip")
+
+
+def change_where(mask: Array, value: Array, method: Callable[..., Array], *given: Array) -> Array:
+    """Return `value`, but where a mask holds what a method makes of what it is given of these elements."""
+    if is_value(mask):
+        found: Array = mask.change(value, method, given)
+        return found
+    at = np.flatnonzero(mask)
+    if at.size:
+        value[at] = method(*(x[at] for x in given))
+    return value

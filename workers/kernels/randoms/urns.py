@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .checks import check
-from .discrete import invert_recurrence
-from .draws import accept_draws
-from .special import log_factorial
+from .discrete import by_size, invert_recurrence
+from .special import change_where, log_factorial
 
 if TYPE_CHECKING:
     from .draws import Draws
 
 Array = np.ndarray[Any, Any]
-FEW = 10
+FEW = 10.0
 
 
 def hypergeometric(draws: Draws, good: Array, bad: Array, sample: Array) -> Array:
@@ -23,30 +22,27 @@ def hypergeometric(draws: Draws, good: Array, bad: Array, sample: Array) -> Arra
     check("hypergeometric", "nsample", np.where(sample <= good + bad, sample, -1.0), "whole")
     drawn = np.minimum(sample, good + bad - sample)
     rare, common = np.minimum(good, bad), np.maximum(good, bad)
-    found = np.empty(len(good))
-    few = drawn < FEW
-    for which, method in ((np.flatnonzero(few), _few), (np.flatnonzero(~few), _many)):
-        if which.size:
-            found[which] = method(draws, which, rare[which], common[which], drawn[which])
+    found = by_size(draws, drawn, FEW, _few, _many, (rare, common, drawn))
     found = np.where(good > bad, drawn - found, found)
     return np.where(drawn < sample, good - found, found)
 
 
-def _few(draws: Draws, which: Array, rare: Array, common: Array, drawn: Array) -> Array:
+def _few(draws: Draws, which: Array | None, rare: Array, common: Array, drawn: Array) -> Array:
     u, _ = draws.uniform(2, 0, which)
-    first = np.ones(len(which))
-    for i in range(FEW):
+    first = np.ones(len(rare))
+    for i in range(int(FEW)):
         first *= np.where(i < drawn, (common - i) / (rare + common - i), 1.0)
 
     def ratio(k: int, left: Array) -> Array:
         r, c, d = rare[left], common[left], drawn[left]
         above = np.maximum(r - k, 0.0) * np.maximum(d - k, 0.0)
-        return np.asarray(above / ((k + 1.0) * (c - d + k + 1.0)))
+        found: Array = above / ((k + 1.0) * (c - d + k + 1.0))
+        return found
 
-    return np.minimum(invert_recurrence(u, first, ratio, FEW), np.minimum(rare, drawn))
+    return np.minimum(invert_recurrence(u, first, ratio, int(FEW)), np.minimum(rare, drawn))
 
 
-def _many(draws: Draws, which: Array, rare: Array, common: Array, drawn: Array) -> Array:
+def _many(draws: Draws, which: Array | None, rare: Array, common: Array, drawn: Array) -> Array:
     size = rare + common
     p = rare / size
     middle = drawn * p + 0.5
@@ -68,10 +64,11 @@ def _many(draws: Draws, which: Array, rare: Array, common: Array, drawn: Array) 
         x = middle + height * (v - 0.5) / u
         holds = (x >= 0.0) & (x < stop)
         k = np.where(holds, np.floor(x), 0.0)
-        at = np.flatnonzero(holds)
-        t = peak[at] - weight(k[at], rare[at], common[at], drawn[at])
-        holds[at] = 2.0 * np.log(u[at]) <= t
-        return k, holds
+        return k, change_where(holds, holds, test, u, k, rare, common, drawn, peak)
+
+    def test(u: Array, k: Array, rare: Array, common: Array, drawn: Array, peak: Array) -> Array:
+        found: Array = 2.0 * np.log(u) <= peak - weight(k, rare, common, drawn)
+        return found
 
     params = (rare, common, drawn, middle, height, stop, weight(mode, rare, common, drawn))
-    return accept_draws(draws, 2, propose, params, which)
+    return draws.accept(2, propose, params, which)
