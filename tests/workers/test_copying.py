@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.graph.kinds.move import Move
 from windrow.workers.config import config
-from windrow.workers.kernels.compiled.copying import AXES, Copies, copy, find_loop, join
+from windrow.workers.kernels.compiled.copying import AXES, Copies, Parts, copy, find_loop
 
 pytest.importorskip("llvmlite")
 DTYPES = ["?", "i2", "f4", "f8", "c16", "U5", "S3", "M8[s]", [("a", "i1"), ("b", "f8")]]
@@ -94,21 +94,26 @@ def test_no_object_is_made_for_a_piece(reduced, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_a_row_is_joined_of_pieces(dtype):
-    values = some((400,), dtype)
-    pieces = [values[a:b] for a, b in [(3, 90), (0, 0), (200, 201), (90, 200), (0, 400)]]
-    out = np.zeros(598, dtype)
+def test_parts_of_rows_are_put_together(dtype):
+    rows = [some((n,), dtype) for n in (400, 3, 90, 200, 1)]
+    cuts = np.array(
+        [[0, 3, 3, 390, 400], [0, 0, 1, 2, 3], [5, 20, 20, 90, 90], [0, 200, 200, 200, 200], [0, 0, 0, 1, 1]]
+    )
     with config.set(jit="on"):
-        assert join(pieces, out)
-    assert out.tobytes() == b"".join(p.tobytes() for p in pieces)
+        parts = Parts.of(rows, cuts.T[:-1], cuts.T[1:])
+    for number in (2, 0, 3, 1):
+        wanted = np.concatenate([row[c[number] : c[number + 1]] for row, c in zip(rows, cuts, strict=True)])
+        out = np.zeros_like(wanted)
+        parts.put(number, out)
+        assert out.tobytes() == wanted.tobytes()
 
 
-def test_what_is_no_row_of_one_piece_is_left_to_numpy():
-    values = some((400,), "f8")
-    pieces = [values[k : k + 100] for k in range(0, 400, 100)]
+def test_rows_in_several_pieces_are_left_to_numpy():
+    rows, begin = [some((100,), "f8") for _ in range(4)], np.zeros((1, 4), np.int64)
     with config.set(jit="on"):
-        assert not join([*pieces[:3], values[::4]], np.zeros(400))
-        assert not join(pieces, np.zeros(800)[::2])
-        assert not join(pieces, np.zeros(400, "f4"))
+        assert Parts.of(rows, begin, begin + 50) is not None
+        assert Parts.of([*rows[:3], rows[3][::2]], begin, begin + 50) is None
+        assert Parts.of([*rows[:3], rows[3].astype("f4")], begin, begin + 50) is None
+        assert Parts.of(rows[:3], begin[:, :3], begin[:, :3] + 50) is None
     with config.set(jit="off"):
-        assert not join(pieces, np.zeros(400))
+        assert Parts.of(rows, begin, begin + 50) is None

@@ -11,14 +11,12 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .buffers import ARGUMENTS
 from .compiled import spreading
-from .compiled.copying import join
 from .compiled.dealing import BUCKETS, deal_numbers, find_buckets
 
 if TYPE_CHECKING:
@@ -42,11 +40,16 @@ _won: dict[tuple[str, np.dtype[Any]], bool] = {}
 _lock = threading.Lock()
 
 
-def sort_pieces(pieces: list[Array], out: Array, ahead: int = 0) -> None:
-    """Fill a row with the numbers of pieces, in order; about so many more are known to come to this process."""
-    if len(pieces) == 1:
+def sort_pieces(pieces: list[Array], out: Array, ahead: int = 0, *, joined: bool = False) -> None:
+    """Fill a row with the numbers of pieces, in order; about so many more are known to come to this process.
+
+    A row that is `joined` already has the pieces, one after the other.
+    """
+    if joined:
+        pass
+    elif len(pieces) == 1:
         np.copyto(out, pieces[0])
-    elif not join(pieces, out):
+    else:
         np.concatenate(pieces, out=out)
     run = _find(out.dtype, len(out), ahead) if out.flags.c_contiguous and out.flags.aligned else None
     if run is None or not _spread(run, out):
@@ -189,10 +192,12 @@ def _split(row: Array) -> Array:
 
 def _restore_bits(found: Array, came: list[Array]) -> None:
     """Put back into a sorted row zeros of both signs, and NaN, as they came."""
-    # np.searchsorted would let go of Python's lock, and take it again, each time
-    lost = bisect_left(found, True, key=np.isnan) if len(found) and np.isnan(found[-1]) else len(found)
-    zero = bisect_left(found, 0, 0, lost)
-    after = bisect_right(found, 0, zero, lost)
+    if (
+        not len(found) or (found[0] > 0 and found[-1] == found[-1]) or found[-1] < 0
+    ):  # a search would let go of Python's lock
+        return
+    zero, after = np.searchsorted(found, 0, "left"), np.searchsorted(found, 0, "right")
+    lost = np.searchsorted(found, np.nan)
     if after > zero:
         found[zero:after] = np.concatenate([x[x == 0] for x in came])
     if lost < len(found):

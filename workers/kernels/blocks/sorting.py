@@ -10,6 +10,7 @@ import numpy as np
 from .. import sorts
 from ..buffers import ARGUMENTS
 from ..compiled import dealing
+from ..compiled.copying import Parts
 from . import filling, piecewise
 
 Array = np.ndarray[Any, Any]
@@ -179,12 +180,17 @@ def in_order(
     lengths = counts[block][counts[block].any(1)]  # nothing comes of a run without elements
     ends = np.cumsum(lengths, 1)
     at, ahead = -int(skipped[block]), sum(int(each.sum()) for each in counts[block + 1 :])
-    for begin, end in zip((ends - lengths).T.tolist(), ends.T.tolist(), strict=True):
+    joins = (
+        Parts.of(runs, (ends - lengths).T, ends.T) if runs[0].dtype == out.dtype and out.flags.c_contiguous else None
+    )
+    for number, (begin, end) in enumerate(zip((ends - lengths).T.tolist(), ends.T.tolist(), strict=True)):
         stop = at + sum(end) - sum(begin)
         inside = at >= 0 and stop <= n
         bucket = out[at:stop] if inside else ARGUMENTS.lend(BUCKET, (stop - at,), out.dtype)
         parts = [run[a:b] for run, a, b in zip(runs, begin, end, strict=True)]
-        sorts.sort_pieces(parts, bucket, ahead)
+        if joins is not None:
+            joins.put(number, bucket)
+        sorts.sort_pieces(parts, bucket, ahead, joined=joins is not None)
         if not inside:
             out[max(at, 0) : stop] = bucket[max(-at, 0) : n - at]
         at = stop
