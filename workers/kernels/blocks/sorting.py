@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ..buffers import ARGUMENTS
 from ..compiled import dealing
 from ..compiled.copying import Parts
 from . import filling, piecewise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Array = np.ndarray[Any, Any]
 
@@ -110,35 +113,50 @@ def pick(x: Array, order: Array) -> Array:
 
 def merge_runs(x: Array, others: Array) -> Array:
     """Return elements in the order of those of `x` that came with them; `x` is a block of sorted runs."""
-    parts = _parts(x)
-    if not parts:
+    cuts = _cut(x)
+    if cuts is None:
         return others[argsort(x)]
     found, at = np.empty_like(others), 0
-    for part in parts:
-        order = argsort(np.concatenate([x[s] for s in part]))
-        found[at : at + len(order)] = np.concatenate([others[s] for s in part])[order]
+    keys, along = (_joiner(each, cuts) for each in (x, others))
+    for number in range(len(cuts) - 1):
+        order = argsort(keys(number))
+        np.take(along(number), order, out=found[at : at + len(order)], mode="clip")
         at += len(order)
     return found
 
 
-def _parts(x: Array) -> list[list[slice]]:
-    """Cut sorted runs so that the first slice of each, the second, and so on are parts that fit a cache.
+def _joiner(x: Array, cuts: Array) -> Callable[[int], Array]:
+    """Return what puts together the pieces of a part: of each run what is between two cuts."""
+    rows = [x] * cuts.shape[1]
+    parts = Parts.of(rows, cuts[:-1], cuts[1:])
+    if parts is None:
+        return lambda number: np.concatenate([x[a:b] for a, b in zip(*cuts[number : number + 2].tolist(), strict=True)])
+    sizes = (cuts[1:] - cuts[:-1]).sum(1).tolist()
 
-    Nothing where there is little to cut, where runs are short, and where NaN hides their ends.
+    def join(number: int) -> Array:
+        made = np.empty(sizes[number], x.dtype)
+        parts.put(number, made)
+        return made
+
+    return join
+
+
+def _cut(x: Array) -> Array | None:
+    """Cut sorted runs, (cuts, runs), so that what is of all of them between two cuts is a part that fits a cache.
+
+    None where there is little to cut, where runs are short, and where NaN hides their ends.
     """
     n = len(x)
     if n < 4 * PART or x.dtype.kind not in "iuf" or x.dtype.itemsize > 8:
-        return []
+        return None
     ends = np.flatnonzero(x[1:] < x[:-1]) + 1
     if len(ends) * PART > 4 * n or (x.dtype.kind == "f" and np.isnan(np.max(x))):
-        return []
+        return None
     count = n // PART
     some = sort(x[:: max(1, PART // 64)])
     borders = some[np.arange(1, count) * len(some) // count]
-    bounds = [0, *ends.tolist(), n]
-    runs = itertools.pairwise(bounds)
-    cuts = [[a, *(np.searchsorted(x[a:b], borders) + a).tolist(), b] for a, b in runs]
-    return [[slice(c[i], c[i + 1]) for c in cuts] for i in range(count)]
+    runs = itertools.pairwise([0, *ends.tolist(), n])
+    return np.array([[a, *(np.searchsorted(x[a:b], borders) + a).tolist(), b] for a, b in runs]).T
 
 
 @filling
