@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .few import ascending, distinct
+
 if TYPE_CHECKING:
     from .grid import Grid, Index
 
@@ -40,7 +42,7 @@ class Rows:
 
     def row_numbers(self) -> Index:
         """Return the number of its row for each item."""
-        return np.arange(len(self.start) - 1).repeat(self.lengths)
+        return ascending(0, len(self.start) - 1).repeat(self.lengths)
 
     @classmethod
     def from_pairs(cls, row: Index, item: Index, nrows: int, nitems: int) -> Rows:
@@ -74,20 +76,10 @@ class Rows:
 def concatenate_ranges(start: Index, length: Index) -> Index:
     """Return `start[0], …, start[0]+length[0]-1, start[1], …`."""
     if len(start) < 2:
-        return np.arange(start[0], start[0] + length[0]) if len(start) else start
+        return ascending(int(start[0]), int(start[0] + length[0])) if len(start) else start
     ends: Index = length.cumsum()
-    found: Index = (start - ends + length).repeat(length) + np.arange(ends[-1])
+    found: Index = (start - ends + length).repeat(length) + ascending(0, int(ends[-1]))
     return found
-
-
-def distinct(values: Index) -> Index:
-    """Return the values in order, each once; NumPy's `unique` needs several times as long for a few of them."""
-    found = np.sort(values)
-    if len(found) < 2:
-        return found
-    first = np.ones(len(found), bool)
-    np.not_equal(found[1:], found[:-1], out=first[1:])
-    return found[first]
 
 
 class Into(NamedTuple):
@@ -151,7 +143,7 @@ class ByBlock:
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
         """See `Access`."""
         (source,) = sources
-        start = np.arange(len(blocks) + 1)
+        start = ascending(0, len(blocks) + 1)
         if source.counts == domain.counts and self.axes == tuple(range(domain.ndim)):
             return (Rows(start, blocks),)
         index = domain.indices(blocks)
@@ -168,9 +160,10 @@ def product_rows(counts: tuple[int, ...], per_axis: list[Rows]) -> Rows:
     assert rows is not None
     start, number = rows.start, rows.items
     for count, axis in zip(counts[1:], per_axis[1:], strict=True):
-        row = np.repeat(np.arange(len(start) - 1), np.diff(start))
+        row = ascending(0, len(start) - 1).repeat(np.diff(start))
         lengths = axis.lengths[row]
         items = axis.items[concatenate_ranges(axis.start[row], lengths)]
         number = np.repeat(number, lengths) * count + items
-        start = np.concatenate([[0], np.cumsum(np.bincount(row, lengths, len(start) - 1).astype(np.int64))])
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        start = ends[start]
     return Rows(start, number)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .access import distinct
 from .expr import Expr, rewrite, walk, with_operands
+from .few import distinct
 from .generated import is_cheap
 from .kinds.source import Host, Random
 from .program import Apply, Generate, Load

@@ -253,6 +253,11 @@ class Grid:
             return None
         return [tuple(row) for row in self.block_shapes(np.arange(self.nblocks)).tolist()]
 
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether all blocks have one shape."""
+        return all(axis.is_regular and axis.length % axis.step == 0 for axis in self.axes)
+
     def block_shape(self, block: int) -> tuple[int, ...]:
         """Shape of one block."""
         if self._shape_table is not None:

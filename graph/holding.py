@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .access import distinct
 from .axismap import Fixed, Slice, Window
 from .counted import Counted, Marked
 from .expr import Expr, rewrite, walk, with_operands
+from .few import distinct
 from .grid import Axis, Grid
 from .kinds.anchor import HOLD
 from .kinds.mapping import BlockFunction

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .access import distinct
 from .axismap import AxisMap, Fixed, Slice
 from .counted import cut, lead
 from .expr import Expr, rewrite, with_operands
+from .few import distinct
 from .generated import is_cheap
 from .grid import Axis, Grid
 from .kinds.contraction import Contract

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .access import ByBlock, Rows, concatenate_ranges, distinct
+from .access import ByBlock, Rows, concatenate_ranges
+from .few import ascending, distinct, positions_in
 from .kinds.anchor import COPY, HOLD, SPREAD
 from .kinds.gang import Gang
 from .kinds.mapping import BlockFunction, MapBlocks
@@ -218,9 +219,9 @@ class Stage:
             return np.array([block])
         ranges = []
         for g, size, n in zip(_unravel(block, self.group_counts), self.groups, self.domain.counts, strict=True):
-            ranges.append(np.arange(g * size, min((g + 1) * size, n)))
-        number: Index = np.zeros(1, np.int64)
-        for count, axis in zip(self.domain.counts, ranges, strict=True):
+            ranges.append(ascending(g * size, min((g + 1) * size, n)))
+        number: Index = ranges[0] if ranges else np.zeros(1, np.int64)
+        for count, axis in zip(self.domain.counts[1:], ranges[1:], strict=True):
             number = (number[:, None] * count + axis).reshape(-1)
         return number
 
@@ -238,20 +239,20 @@ class Stage:
 
     def _find_offsets(self, task: int) -> Index:
         run = self.blocks(task)
-        sizes = self.grid.block_sizes(np.arange(run.start, run.stop)) * self.dtype.itemsize
+        sizes = self.grid.block_sizes(ascending(run.start, run.stop)) * self.dtype.itemsize
         return np.concatenate([[0], np.cumsum(sizes)])
 
     def find_offsets(self, blocks: Index) -> Index:
         """Return where blocks begin in their tasks' slabs, in bytes, of many blocks at once."""
         count, itemsize = self.blocks_per_task, self.dtype.itemsize
-        if all(axis.is_regular and axis.length % axis.step == 0 for axis in self.grid.axes):
+        if self.grid.is_even:
             return blocks % count * (self.grid.largest * itemsize)
         tasks = distinct(blocks // count)
         first = tasks * count
         lengths = np.minimum(first + count, self.grid.nblocks) - first
         sizes = self.grid.block_sizes(concatenate_ranges(first, lengths)) * itemsize
         begins, ends = np.cumsum(sizes) - sizes, np.cumsum(lengths)
-        at = (ends - lengths)[np.searchsorted(tasks, blocks // count)]
+        at = (ends - lengths)[positions_in(tasks, blocks // count)]
         found: Index = begins[at + blocks % count] - begins[at]
         return found
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph.access import distinct
+from ..graph.few import add_each, distinct
 from .dealing import Dealer
-from .planning import Stopped, add_each, never
+from .planning import Stopped, never
 from .record import Batch, Claim, Input, Loss, Record, State
 from .strays import Strays
 from .suspicion import Deadly

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.access import distinct
+from ..graph.few import distinct
 from ..workers import host
 from ..workers.protocol import Places, Run
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph.access import distinct
+from ..graph.few import add_each, distinct
 from .admission import arrange
 from .ready_queue import Ready, set_leading
 from .record import AWAITED, Record, State
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 
-FEW_ROWS = 32
-
-
 class Stopped(Exception):
     """Nobody waits any more for what was about to be planned."""
 
@@ -33,19 +30,6 @@ class Stopped(Exception):
 def never() -> bool:
     """Say that planning goes on."""
     return False
-
-
-def add_each(column: NDArray[np.int32], rows: Index, amount: int) -> None:
-    """Add to the rows of a column, as often as each is named.
-
-    `numpy.add.at` lets go of Python's lock, and another thread that computes takes it for up to 5 ms: a few rows, as in
-    loops over small arrays, are added to one by one.
-    """
-    if len(rows) > FEW_ROWS:
-        np.add.at(column, rows, amount)
-        return
-    for row in rows.tolist():
-        column[row] += amount
 
 
 class Planner:
@@ -206,7 +190,7 @@ class Planner:
             tasks = self._unread(record, tasks)
             if not record.kept:
                 self._free(record, tasks[record.state[tasks] == State.STORED])
-            waiting = tasks[record.is_waiting[tasks]] if record.nwaiting else tasks[:0]
+            waiting = record.waiting_of(tasks)
             if len(waiting):
                 self._withdraw(record, waiting)
                 for edge in record.inputs:
@@ -227,8 +211,7 @@ class Planner:
             found[record] = tasks = next_.pop(record)
             for user, edge in record.users.items():
                 if user.nwaiting:
-                    readers = distinct(edge.readers.of(tasks))
-                    readers = readers[user.is_waiting[readers]]
+                    readers = user.waiting_of(distinct(edge.readers.of(tasks)))
                     if len(readers):
                         if user in next_:
                             readers = distinct(np.concatenate([next_[user], readers]))

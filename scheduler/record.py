@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph.access import distinct
+from ..graph.few import distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -134,6 +134,14 @@ class Record:
     def is_waiting(self) -> NDArray[np.bool_]:
         """Which tasks wait or are ready."""
         found: NDArray[np.bool_] = (self.state == State.WAITING) | (self.state == State.READY)
+        return found
+
+    def waiting_of(self, tasks: Index) -> Index:
+        """Return those of some tasks that wait or are ready."""
+        if not self.nwaiting:
+            return tasks[:0]
+        state = self.state[tasks]
+        found: Index = tasks[(state == State.WAITING) | (state == State.READY)]
         return found
 
     @property

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import ClusterError
+from ..graph.few import put
 from ..workers.config import config
 from ..workers.stores.zarr_loop import check_loop
 from .job import Arrival, EndJob, Gathered, Job, Submit, Watch
@@ -206,6 +207,6 @@ class ResultCollector:
             shape = stage.grid.block_shape(block)
             content = slab[int(offsets[i]) : int(offsets[i + 1])].view(stage.dtype).reshape(shape)
             if self._take is None:
-                np.copyto(stage.grid.view(result, block), content)
+                put(stage.grid.view(result, block), content)
             else:
                 self._take(number, stage.grid, int(block), content)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..graph.few import ascending
 from .arena import Arena
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Slabs:
         """Return where slabs go in a rank's arena: as many of them, the first ones, as fit."""
         arena = self.arenas[rank]
         if len(sizes) > 1 and not np.ptp(sizes) and (base := arena.take_run(int(sizes[0]), len(sizes))) is not None:
-            return base + np.arange(len(sizes)) * Arena.pad_size(int(sizes[0]))
+            return base + ascending(0, len(sizes)) * Arena.pad_size(int(sizes[0]))
         offsets = []
         for nbytes in sizes.tolist():
             offset = arena.take(nbytes)

@@ -10,7 +10,7 @@ import contextlib
 import ctypes
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,8 @@ class Worker:
     thread: int = 0
     left: bool = False
     """Whether it ends with its present batch."""
+    guard: threading.Lock = field(default_factory=threading.Lock)
+    """Held while its batch ends, or is ended: of its own, so that no thread waits for another one."""
 
 
 class ComputeThreads:
@@ -61,7 +63,6 @@ class ComputeThreads:
     ) -> None:
         self._transport, self._run, self._emit = transport, run, emit
         self._work: SimpleQueue[int | None] = SimpleQueue()
-        self._lock = threading.Lock()
         self._workers: list[Worker] = []
         self._strays: list[Worker] = []
         self._ending: dict[Worker, tuple[int, float]] = {}
@@ -80,11 +81,13 @@ class ComputeThreads:
     def end(self, batches: Iterable[int]) -> None:
         """Interrupt what runs of some batches, which nobody wants any more; on the I/O thread."""
         wanted = set(batches)
-        with self._lock:
-            found = [worker for worker in self._workers if worker.batch in wanted and worker not in self._ending]
-            for worker in found:
-                interrupt(worker.thread, worker.batch)
-                self._ending[worker] = worker.batch, time.monotonic() + GRACE
+        found = []
+        for worker in [worker for worker in self._workers if worker not in self._ending]:
+            with worker.guard:
+                if worker.batch in wanted:
+                    interrupt(worker.thread, worker.batch)
+                    self._ending[worker] = worker.batch, time.monotonic() + GRACE
+                    found.append(worker)
         if found:
             timer = threading.Timer(GRACE + 0.01, self._transport.wake)
             timer.daemon = True
@@ -93,7 +96,7 @@ class ComputeThreads:
     def leave(self) -> None:
         """Leave threads that have been interrupted in vain to what they do; on the I/O thread, now and then."""
         for worker, (batch, deadline) in list(self._ending.items()):
-            with self._lock:
+            with worker.guard:
                 if worker.batch == batch and time.monotonic() < deadline:
                     continue
                 del self._ending[worker]
@@ -101,8 +104,8 @@ class ComputeThreads:
                     worker.left = True
                     self._workers.remove(worker)
                     self._strays.append(worker)
-                    self._begin()
                     self._emit(Left(self._transport.rank, batch))
+                    self._begin()
 
     def close(self) -> None:
         """End the threads once their present batch is through; users' functions are interrupted."""
@@ -122,14 +125,13 @@ class ComputeThreads:
         worker.thread = threading.get_ident()
         going = True
         while going and (batch := self._work.get()) is not None:
-            with self._lock:
-                worker.batch = batch
+            worker.batch = batch
             going = self._end(worker, self._run(batch, worker.slot))
 
     def _end(self, worker: Worker, event: Event | None) -> bool:
         """Tell what came of a worker's batch, behind `Left` if that was told; tell whether the worker goes on."""
         forget(worker.thread)
-        with self._lock:
+        with worker.guard:
             worker.batch = -1
             if worker.left:
                 self._strays.remove(worker)

@@ -65,9 +65,13 @@ class Excess:
     def look(self, now: float) -> None:
         """Look, if a user's function runs, unless somebody has just done so."""
         if self._functions and now - self._looked > self._pause:
+            self._looked = now
             with self._guard:
-                self._looked = now
-                self._look()
+                running = tuple(self._running)
+            found = self._measure()  # not under the guard, for which threads would wait meanwhile
+            with self._guard:
+                if found > self._peak and running == tuple(self._running):
+                    self._peak, self._at_peak = found, tuple(self._running.values())
 
     def grant(self, nbytes: int) -> None:
         """Note what another thread of this process has taken for results."""
@@ -98,11 +102,6 @@ class Excess:
         found = bytes_in_use()
         self._pause = max(PERIOD, RARELY * (time.perf_counter() - begin))
         return found
-
-    def _look(self) -> None:
-        found = self._measure()
-        if found > self._peak:
-            self._peak, self._at_peak = found, tuple(self._running.values())
 
     def _declared(self, stage: Stage) -> int:
         return task_work(stage, self._sources(stage)).total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..graph import few
+from ..graph.few import ascending
 from ..graph.kinds.reduction import partial_dtype
 from ..graph.kinds.source import Full
 from ..graph.program import Apply, Call, Generate, Load, Product
@@ -16,6 +19,7 @@ from ..graph.together import field_name
 from .config import config
 from .kernels import compiled
 from .kernels.compiled import Places
+from .kernels.compiled.course import address_of
 from .kernels.interpreter.block_calls import BlockError
 from .kernels.interpreter.frame import Frame
 from .kernels.interpreter.tile_regions import TILE
@@ -45,7 +49,7 @@ Target = Callable[[int, int], Places]
 
 def run_task(stage: Stage, task: int, reader: Reader, target: Target) -> None:
     """Compute all blocks of a task; see `run_blocks`."""
-    run_blocks(stage, np.arange(stage.blocks(task).start, stage.blocks(task).stop), reader, target)
+    run_blocks(stage, ascending(stage.blocks(task).start, stage.blocks(task).stop), reader, target)
 
 
 def run_blocks(stage: Stage, run: Index, reader: Reader, target: Target) -> None:
@@ -84,16 +88,23 @@ def _frames(stage: Stage, blocks: Index, reader: Reader) -> list[Index]:
     """Cut blocks into runs of one shape that fit a tile, or that a course takes at once."""
     if len(blocks) == 1:
         return [blocks]
-    shapes = stage.domain.block_shapes(blocks)
-    borders = np.flatnonzero((shapes[1:] != shapes[:-1]).any(1)) + 1 if shapes.shape[1] else np.zeros(0, np.int64)
     wide = _wide(stage, reader)
     frames: list[Index] = []
-    for run in np.split(np.arange(len(blocks)), borders):
-        size = max(1, int(np.prod(shapes[run[0]])))
+    for first, stop in itertools.pairwise([0, *_borders(stage, blocks), len(blocks)]):
+        size = max(1, math.prod(stage.domain.block_shape(int(blocks[first]))))
         step = max(1, TILE // size)
         step = wide if step == 1 else step
-        frames += [blocks[run[i : i + step]] for i in range(0, len(run), step)]
+        frames += [blocks[i : min(i + step, stop)] for i in range(first, stop, step)]
     return frames
+
+
+def _borders(stage: Stage, blocks: Index) -> list[int]:
+    """Return where blocks have another shape than those before."""
+    if stage.domain.is_even:
+        return []
+    shapes = stage.domain.block_shapes(blocks)
+    found: list[int] = (np.flatnonzero((shapes[1:] != shapes[:-1]).any(1)) + 1).tolist()
+    return found
 
 
 def _wide(stage: Stage, reader: Reader) -> int:
@@ -154,7 +165,9 @@ def _partials(frame: Frame) -> Array:
         known = _alike[frame.stage] = {} if _is_constant(frame.stage) else NEVER
     key = len(frame.blocks), frame.shape
     if known is not NEVER and key in known:
-        return known[key].copy()
+        copied = np.empty_like(known[key])
+        few.put(copied, known[key])
+        return copied
     made = compiled.reduce(frame)
     made = frame.reduce() if made is None else made
     if made is None:
@@ -190,7 +203,8 @@ def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array
         partials = [_partials(_frame(stage, reader, frame)) for frame in _frames(stage, blocks, reader)]
         stack = np.concatenate(partials) if len(partials) > 1 else partials[0]
     else:
-        stack = np.stack([_partial(level, reader, block) for block in blocks.tolist()])
+        stack = few.stack([reader.block(0, block) for block in blocks.tolist()])
+        stack = stack if level.field is None else np.ascontiguousarray(stack[field_name(level.field)])
     _finish(level, kernel_of(level).combine(stack)[None] if len(stack) > 1 else stack, out)
 
 
@@ -256,6 +270,6 @@ def _finish(level: Level, partial: Array, out: Places) -> None:
     made = kernel_of(level).finish(partial, level) if level.final else partial
     if isinstance(out, list):
         for place, each in zip(out, made, strict=True):
-            np.copyto(place, each.reshape(place.shape), casting="unsafe")
-    elif not np.may_share_memory(made, out):
-        np.copyto(out, made.reshape(out.shape), casting="unsafe")
+            few.put(place, each.reshape(place.shape))
+    elif address_of(made) != address_of(out):  # where it was folded
+        few.put(out, made.reshape(out.shape))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..graph.few import ascending, positions_in
 from . import host
 from .transport import Bytes, Region
 
@@ -75,8 +77,8 @@ class Located(Mapping[int, Place]):
         c = self._columns
         if len(c.tasks) == 1:
             where = Place(int(c.owners[0]), 0, int(c.sources[0]))
-            return [(where, np.arange(len(tasks)), np.full(len(tasks), c.offsets[0]))]
-        at = np.searchsorted(c.tasks, tasks)
+            return [(where, ascending(0, len(tasks)), np.full(len(tasks), c.offsets[0]))]
+        at = positions_in(c.tasks, tasks)
         owners, sources, offsets = c.owners[at], c.sources[at], c.offsets[at]
         found = []
         for place in self.memories():
@@ -88,7 +90,7 @@ class Located(Mapping[int, Place]):
     def find_spacing(self, first: int, count: int) -> tuple[Place, int] | None:
         """Return the first of consecutive tasks' places and their distance, where they lie at equal distances."""
         c = self._columns
-        lo = int(np.searchsorted(c.tasks, first))
+        lo = bisect_left(c.tasks, first)
         run = slice(lo, lo + count)
         step = spacing(c.offsets[run])
         same = lo + count <= len(c.tasks) and c.tasks[lo + count - 1] == first + count - 1

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.access import distinct
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.few import distinct
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, make
 from ..borrowed.documents import described

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.access import distinct
 from ...graph.axismap import Slice
 from ...graph.counted import Counted, Marked
 from ...graph.errors import ArgumentError, DTypeError, IndexingError, ShapeError, bad
+from ...graph.few import distinct
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
 from ...graph.positions import Runs

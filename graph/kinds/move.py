@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..access import Into, Piece, Rows, concatenate_ranges, distinct, product_rows
+from ..access import Into, Piece, Rows, concatenate_ranges, product_rows
 from ..axismap import AxisMap, Fixed, Segment, Slice
 from ..boxes import Boxes, cross, cut_axis, strides_of
 from ..expr import Op
+from ..few import ascending, distinct, positions_in
 from ..grid import Axis, Grid, Index
 from ..recurring import recurs
 from ..token import token_of
@@ -359,10 +360,10 @@ def _segments(route: Route, domain: Grid, source: Grid, index: tuple[int, ...]) 
 def spread_rows(axis_map: AxisMap, out: Axis, source: Axis, chunks: Index) -> Rows:
     """Ask an axis map once for each distinct chunk, and spread the answer over all result blocks."""
     if out.count <= len(chunks):  # mostly all are asked for
-        asked, back = np.arange(out.count), chunks
+        asked, back = ascending(0, out.count), chunks
     else:
         asked = distinct(chunks)
-        back = np.searchsorted(asked, chunks)
+        back = positions_in(asked, chunks)
     rows = axis_map.rows(out, source, asked)
     lengths = rows.lengths[back]
     return Rows(np.concatenate([[0], np.cumsum(lengths)]), rows.items[concatenate_ranges(rows.start[back], lengths)])

@@ -16,6 +16,7 @@ import numpy as np
 
 from ....graph.access import ByBlock
 from ....graph.axismap import Slice
+from ....graph.few import ascending
 from ....graph.kinds.move import Move
 from ....graph.kinds.reduction import partial_dtype
 from ....graph.program import Apply, Generate, Load
@@ -293,7 +294,7 @@ def _each(x: Places) -> Index | int:
     if isinstance(x, list):
         return np.array([address_of(each) for each in x], np.int64)
     begin = address_of(x)
-    return begin if len(x) == 1 else begin + np.arange(len(x), dtype=np.int64) * x.strides[0]
+    return begin if len(x) == 1 else begin + ascending(0, len(x)) * x.strides[0]
 
 
 def is_in_order(frame: Frame, out: Places) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.access import ByBlock, Piece
+from ....graph.few import put, stack
 from ....graph.kinds.mapping import BlockFunction, MapBlocks
 from ....graph.kinds.move import Move
 from ....graph.kinds.source import Full
@@ -290,7 +291,7 @@ class Frame:
         else:
             mine = access.rows(domain, (source,), np.asarray(self.blocks))[0].items.tolist()
             run = self.reader.run(number, mine)
-            own = run if run is not None else np.stack([self.reader.block(number, b) for b in mine])
+            own = run if run is not None else stack([self.reader.block(number, b) for b in mine])
         if not value.full:
             return own
         lengths = {a: n for a, n in zip(access.axes, own.shape[1:], strict=True) if a is not None}
@@ -357,7 +358,7 @@ class Frame:
                 assert isinstance(value, Call)
                 made = self._call(value, i, target)
                 if made is not target:
-                    np.copyto(target, made, casting="unsafe")
+                    put(target, made)
 
     def _call(self, value: Call, i: int, target: Array) -> Array:
         """Return what a function of block i gave: `target` where it filled that."""
