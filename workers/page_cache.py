@@ -31,6 +31,8 @@ BEHIND = 1 << 28
 """Bytes that may be on their way to disk, of what this process has written; and a quarter of what is left."""
 LAST = 1.0
 """Seconds after which what is still on its way is waited for, by a thread of its own."""
+FOLIO = 1 << 21
+"""Bytes of the largest unit of the page cache, which goes when all of it is on disk: ranges beside each other may share one."""
 RUN = 1 << 16
 """Bytes that follow each other in a file, below which others soon read or write the pages at their ends."""
 _START_WRITING, _WRITE_AND_WAIT = 2, 7
@@ -107,7 +109,8 @@ class Behind:
                 self._bytes -= count
             try:
                 _sync_range(descriptor, at, count, _WRITE_AND_WAIT)
-                drop(descriptor, at, count)
+                begin = max(0, at - FOLIO)
+                drop(descriptor, begin, at + count + FOLIO - begin)
             finally:
                 os.close(descriptor)
 

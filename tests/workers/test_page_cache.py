@@ -130,3 +130,16 @@ def test_room_decides(monkeypatch):
     assert not page_cache.fits((5 << 30) + 1)
     monkeypatch.setattr(page_cache, "room", lambda: 0)
     assert page_cache.fits(page_cache.LARGE - 1)
+
+
+def test_what_ranges_beside_each_other_share_goes_with_the_last_of_them(tmp_path, monkeypatch):
+    dropped = []
+    monkeypatch.setattr(page_cache, "drop", lambda descriptor, at, count: dropped.append((at, at + count)))
+    behind, unit = page_cache.Behind(), page_cache.FOLIO
+    with (tmp_path / "x").open("w+b") as file:
+        file.truncate(8 * unit)
+        for at in (4 * unit, 2 * unit + 128):
+            behind.wrote(file.fileno(), at, 2 * unit - 128)
+        behind._settle(0)
+        behind._timer.cancel()
+    assert dropped == [(3 * unit, 7 * unit - 128), (unit + 128, 5 * unit)]
