@@ -32,7 +32,7 @@ BEHIND = 1 << 28
 LAST = 1.0
 """Seconds after which what is still on its way is waited for, by a thread of its own."""
 FOLIO = 1 << 21
-"""Bytes of the largest unit of the page cache, which goes when all of it is on disk: ranges beside each other may share one."""
+"""Bytes of the largest unit of the page cache, which goes when all of it is on disk: ranges may share one."""
 RUN = 1 << 16
 """Bytes that follow each other in a file, below which others soon read or write the pages at their ends."""
 _START_WRITING, _WRITE_AND_WAIT = 2, 7
