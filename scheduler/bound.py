@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ..graph.kinds.source import HostData
     from ..graph.stage import Stage
 
+OBJECTS = 1 << 16
+"""Bytes of a computation's messages and other objects, however small it is."""
 MOST_TASKS = 1 << 20
 """Tasks from which on what is made counts as if all of it lived at once."""
 BLOCK, READ, PLANNING = 64, 32, 1 << 20
@@ -126,7 +128,7 @@ def _books(made: Sequence[Stage]) -> int:
     """Return what the driver takes to know of all tasks, and of what they read."""
     entries = sum(stage.ntasks + stage.domain.nblocks for stage in made)
     noted = sum(s.domain.nblocks * (BLOCK + READ * len(s.inputs)) for s in made)
-    return noted + min(PLANNING, 256 * entries)
+    return OBJECTS + noted + min(PLANNING, 256 * entries)
 
 
 def _most(sizes: Sequence[int], counts: Sequence[int], threads: int) -> int:
