@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from windrow.graph.axismap import Slice
 from windrow.graph.expr import Expr
@@ -88,10 +89,24 @@ def test_what_is_left_is_shared_by_all_threads():
     sizes = []
     while any(record.nready for record in ledger.records.values()):
         left = sum(record.nready for record in ledger.records.values())
-        sizes.append(len(run(ledger, seconds=1e-9).tasks))
+        sizes.append(len(run(ledger, seconds=1e-3).tasks))
         assert sizes[-1] <= max(1, -(-left // 8))
     assert sizes[0] == 5
     assert sizes[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("threads", "seconds", "most"), [(16, 1e-3, 36), (16, 1e-4, 12), (2, 1e-3, 24), (16, 1.0, 144)]
+)
+def test_short_tasks_go_out_in_few_batches(threads, seconds, most):
+    """Threads that wait for one lock can't be handed a batch each millisecond."""
+    ledger = held(numbers(144), threads=threads)
+    nbatches = 0
+    while any(record.nready for record in ledger.records.values()):
+        batch = ledger.take(0)
+        ledger.done(batch.number, seconds * len(batch.tasks))
+        nbatches += 1
+    assert nbatches <= most
 
 
 def test_products_and_wide_reductions_begin_with_one_task():
