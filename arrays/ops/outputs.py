@@ -23,8 +23,7 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *,
         (out,) = out
     if out is None:
         return found
-    if not isinstance(out, ArrayBase | np.ndarray):
-        raise ArgumentError(bad(operation, "out", type(out).__name__, "None, a Windrow array, or a NumPy array"))
+    check_out(operation, found, out, casting)
     if out.shape != found.shape:
         fits = (
             broadcasts
@@ -34,16 +33,23 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *,
         if not fits:
             raise ShapeError(bad(operation, "out", out.shape, f"an array of the result's shape {found.shape}"))
         found = broadcast_to(found, out.shape)
-    if not np.can_cast(found.dtype, out.dtype, casting=casting):  # type: ignore[arg-type]
-        raise DTypeError(
-            f"{operation}: the result has dtype {found.dtype}, which isn't cast to {out.dtype} of 'out' "
-            f"by the rule {casting!r}; cast the operands, or leave 'out' away"
-        )
     if isinstance(out, ArrayBase):
         check_own(operation, out)
         out.expr = cast(found, out.dtype).expr
     else:
         np.copyto(out, np.asarray(found.compute()), casting="unsafe")
+    return out
+
+
+def check_out(operation: str, found: Any, out: Any, casting: str) -> Any:
+    """Return `out`, an array to which the result may be cast, or say what it is."""
+    if not isinstance(out, ArrayBase | np.ndarray):
+        raise ArgumentError(bad(operation, "out", type(out).__name__, "None, a Windrow array, or a NumPy array"))
+    if not np.can_cast(found.dtype, out.dtype, casting=casting):  # type: ignore[arg-type]
+        raise DTypeError(
+            f"{operation}: the result has dtype {found.dtype}, which isn't cast to {out.dtype} of 'out' "
+            f"by the rule {casting!r}; cast the operands, or leave 'out' away"
+        )
     return out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,7 +16,7 @@ from ..base import as_array, check_dtype, make
 from ..chunking.rechunk import align_chunks
 from ..values import copied, hold
 from .elementwise_nodes import cast, choose, sample_dtypes, split
-from .outputs import deliver, deliver_reduced
+from .outputs import check_out, deliver, deliver_reduced
 from .selections import over_chosen
 from .ufunc_docs import describe
 
@@ -134,15 +135,21 @@ class Ufunc:
             out = (*out, *(None,) * (ufunc.nout - len(out)))
         if len(operands) != ufunc.nin:
             raise ArgumentError(bad(self.name, "operands", f"{len(operands)} operands", str(ufunc.nin)))
+        if casting not in _CASTING:
+            raise ArgumentError(bad(self.name, "casting", casting, f"one of {', '.join(map(repr, _CASTING))}"))
         if out is None and where is True and dtype is None and ufunc.nout == 1:
             chosen = over_chosen(self.name, self, operands)
             if chosen is not None:
                 return chosen
         arrays, args = split(self.name, operands)
-        if dtype is None:
+        wanted = None if dtype is None else check_dtype(self.name, "dtype", dtype)
+        uncast = [*arrays], [*args]
+        if wanted is None:
             dtypes = sample_dtypes(self.name, ufunc, arrays, args)
         else:
-            dtypes = self._as(check_dtype(self.name, "dtype", dtype), arrays, args, casting)
+            dtypes = self._as(wanted, arrays, args, casting)
+        if casting not in ("same_kind", "unsafe"):  # these two allow whatever loop is found
+            sample_dtypes(self.name, partial(ufunc, casting=casting, dtype=wanted), *uncast)
         grid, fitted = align_chunks(self.name, arrays)
         if ufunc.nout == 1:
             made = make(Elementwise(self.name, tuple(args)), fitted, grid, dtypes[0])
@@ -161,8 +168,9 @@ class Ufunc:
         ufunc = self.ufunc
         types = [_kind(a.value) if isinstance(a, Scalar) else arrays[a].dtype for a in args]
         asked = (None,) * ufunc.nin + (dtype,) * ufunc.nout
+        rule = "unsafe" if casting == "unsafe" else "same_kind"  # by "equiv" NumPy 2.4 dies of Python's numbers
         try:
-            loop = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), signature=asked, casting=casting)  # type: ignore[arg-type]
+            loop = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), signature=asked, casting=rule)  # type: ignore[arg-type]
         except (TypeError, ValueError) as error:
             raise DTypeError(bad(self.name, "dtype", dtype, f"one that it computes in ({error})")) from error
         for i, (arg, wanted) in enumerate(zip(args, loop, strict=False)):
@@ -175,9 +183,12 @@ class Ufunc:
     def _put(self, made: Any, out: Any, where: Any, casting: str) -> Any:
         if isinstance(out, tuple) and len(out) == 1:
             (out,) = out
-        if where is not True:
-            made = choose(self.name, where, made, made.dtype.type() if out is None else out)
-        return deliver(self.name, made, out, casting, broadcasts=True)
+        if where is True:
+            return deliver(self.name, made, out, casting, broadcasts=True)
+        if out is None:
+            return choose(self.name, where, made, made.dtype.type())
+        made = cast(made, check_out(self.name, made, out, casting).dtype)  # what stays there is never cast
+        return deliver(self.name, choose(self.name, where, made, out), out, casting, broadcasts=True)
 
     def reduce(
         self,
@@ -269,6 +280,8 @@ class Ufunc:
     def __repr__(self) -> str:
         return f"<windrow ufunc {self.name!r}>"
 
+
+_CASTING = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 _PLAIN = (np.ndarray, np.generic, bool, int, float, complex, str, bytes)
 

@@ -257,3 +257,44 @@ def test_clip_refuses_keywords_that_it_does_not_have():
     assert wr.clip(x, 1, 3, order="K", subok=True).compute().tolist() == [1, 1, 2, 3, 3]
     assert x.clip(casting="same_kind").compute().tolist() == [0, 1, 2, 3, 4]
     assert wr.clip(x, 1, 3, dtype="f4").compute().dtype == "f4"
+
+
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe"])
+@pytest.mark.parametrize(
+    ("name", "operands"),
+    [
+        ("add", (np.arange(5.0), 300)),
+        ("add", (np.arange(5), 2.5)),
+        ("less", (np.arange(5) > 2, np.ones(5, "f4"))),
+        ("add", (np.arange(5, dtype="i4"), np.arange(5, dtype="i8"))),
+        ("sqrt", (np.arange(5, dtype="i1"),)),
+        ("multiply", (np.arange(5.0), np.arange(5.0))),
+    ],
+)
+@pytest.mark.parametrize("dtype", [None, "f2", "f8", "c16"])
+def test_casting_of_operands(name, operands, casting, dtype):
+    lazy = [wr.asarray(each, chunks=2) if isinstance(each, np.ndarray) else each for each in operands]
+    try:
+        wanted = getattr(np, name)(*operands, casting=casting, dtype=dtype)
+    except TypeError:
+        with pytest.raises(wr.DTypeError, match=f"^{name}: .*{casting}|^{name}: argument 'dtype'"):
+            getattr(wr, name)(*lazy, casting=casting, dtype=dtype)
+    else:
+        np.testing.assert_array_equal(
+            getattr(wr, name)(*lazy, casting=casting, dtype=dtype).compute(), wanted, strict=True
+        )
+
+
+def test_casting_that_there_is_not():
+    with pytest.raises(wr.ArgumentError, match=r"add.*'casting' is 'some'; expected one of 'no'"):
+        wr.add(wr.arange(3), 1, casting="some")
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+def test_what_stays_in_out_is_never_cast(lazy):
+    large, where = np.array([2**60 + 1, 3, 2**62 + 1]), np.array([False, True, False])
+    for operand, casting in ((np.arange(3, dtype="u8"), "same_kind"), (np.arange(3.0), "unsafe")):
+        wanted, out = large.copy(), wr.asarray(large.copy()) if lazy else large.copy()
+        np.square(operand, out=wanted, where=where, casting=casting)
+        wr.square(wr.asarray(operand, chunks=2), out=out, where=where, casting=casting)
+        np.testing.assert_array_equal(out, wanted, strict=True)
