@@ -23,7 +23,7 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *,
         (out,) = out
     if out is None:
         return found
-    check_out(operation, found, out, casting)
+    out = check_out(operation, found, out, casting)
     if out.shape != found.shape:
         fits = (
             broadcasts
