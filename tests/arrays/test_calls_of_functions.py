@@ -184,6 +184,20 @@ def test_results_that_are_only_reduced_are_not_copied(monkeypatch):
     assert not [nbytes for nbytes in copied if nbytes >= 160_000]
 
 
+def test_a_function_may_use_the_memory_of_its_results_again():
+    buffer = np.empty((20, 30))
+
+    def doubled(block, held=buffer):
+        return np.multiply(block, 2, out=held)
+
+    a = np.arange(1200.0).reshape(40, 30)
+    with wr.Cluster(threads=1):
+        x, y = (wr.from_array(values, chunks=(20, 30)).map_blocks(doubled, dtype=float) for values in (a, a[::-1]))
+        assert np.array_equal((x - y).compute(), 2 * a - 2 * a[::-1])
+        assert (x * y).sum().compute() == (4 * a * a[::-1]).sum()
+        assert np.array_equal(wr.where(x > y, x, y).max(axis=0).compute(), (2 * a).max(axis=0))
+
+
 def test_zeros_that_a_function_is_given_are_contiguous_and_take_no_memory():
     def resident(block):
         assert block.flags.c_contiguous

@@ -210,9 +210,13 @@ class Frame:
         return self.wholes[number]
 
     def _taken(self, value: Call, out: Array) -> Array:
-        """Return a user's function's result where it is, or in `out` if it isn't as a block is."""
+        """Return a user's function's result where it is, or in `out` if it isn't as a block is.
+
+        A function may use its memory again, so that another call would change what isn't copied.
+        """
         made = self._call(value, 0, out[0, ...])
-        if made.dtype == out.dtype and made.flags.c_contiguous and made.flags.aligned:
+        alone = sum(isinstance(v, Call) and isinstance(v.op, MapBlocks) for v in self.program.values) == 1
+        if alone and made.dtype == out.dtype and made.flags.c_contiguous and made.flags.aligned:
             return made[None]
         np.copyto(out[0, ...], made, casting="unsafe")
         return out
