@@ -10,12 +10,14 @@ from ...scheduler.cluster import session
 from ...scheduler.html import size_text
 from ...scheduler.resources import read_bytes, read_ranks
 from ..base import wrap
+from ..display.explain import explain
 from ..execution.holders import held_arrays, map_held
 from .search import Choice, Need, choose, find_places
 from .suggesting import describe_cut, suggest
 
 if TYPE_CHECKING:
     from ...graph.expr import Expr
+    from ..display.explain import Explanation
 
 __all__ = [
     "plan",
@@ -49,7 +51,8 @@ def plan(*arrays: Any, memory: int | str | None = None, ranks: int | str | None 
     ArgumentError
         An argument neither is a Windrow array nor holds one; `memory` or `ranks` can't be read.
     OutOfMemory
-        No chunks that were tried let it run in `memory`; it says which were best, and how much they need.
+        No chunks that were tried let it run in `memory`; it says which were best, and how much they need. Arrays of
+        unknown length stay as they are, and take more.
 
     Notes
     -----
@@ -70,6 +73,8 @@ def plan(*arrays: Any, memory: int | str | None = None, ranks: int | str | None 
     sized = [a for a in lazy if a._unsized is None]
     chosen = iter(map(wrap, _solve([a.expr for a in sized], need) if sized else ()))
     planned = map_held(arrays, lambda a: a if a._unsized is not None else next(chosen))
+    if most is not None and len(sized) < len(lazy):
+        _check_whole(explain(*held_arrays("plan", planned)), most)
     return planned[0] if len(arrays) == 1 else planned
 
 
@@ -84,11 +89,26 @@ def _solve(roots: list[Expr], need: Need) -> list[Expr]:
     return best.roots
 
 
+def _check_whole(explained: Explanation, memory: int) -> None:
+    """Refuse arrays of unknown length, whose chunks stay as they are, that take more than a limit."""
+    if explained.fits and explained.peak_bytes <= memory:
+        return
+    takes = f"takes {size_text(explained.peak_bytes)} a rank" if explained.fits else "has no room in this cluster"
+    raise OutOfMemory(
+        f"plan: argument 'memory' is {size_text(memory)}, and what has an unknown length, whose chunks stay as they are, "
+        f"{takes}; {_blame(explained, False)}{_enough(explained)}"
+    )
+
+
+def _enough(explained: Explanation) -> str:
+    return f"; memory='{-(-explained.peak_bytes >> 20)} MiB' suffices" if explained.fits else ""
+
+
 def _refusal(roots: list[Expr], best: Choice, memory: int) -> str:
     """Say what was tried, what takes most of it, and what would do: a limit, or other chunks."""
     explained, limit = best.explained, f"plan: argument 'memory' is {size_text(memory)}"
     peak, held, largest = explained.peak_bytes, explained.held_bytes, max(roots, key=lambda root: root.nbytes)
-    enough = f"; memory='{-(-peak >> 20)} MiB' suffices" if explained.fits else ""
+    enough = _enough(explained)
     if held > memory:
         where = f" at {largest.origin.short}" if largest.origin.file else ""
         alone = f"{largest.label}{where}: the results alone take {size_text(held)}"
@@ -96,9 +116,8 @@ def _refusal(roots: list[Expr], best: Choice, memory: int) -> str:
     takes = f"takes {size_text(peak)} a rank" if explained.fits else "has no room in this cluster"
     other = suggest(roots, memory)
     fits = f"; what fits: {other.text}" if other else ""
-    return (
-        f"{limit}, and the best that was tried, {_describe_chunks(roots, best)}, {takes}; {_blame(best)}{enough}{fits}"
-    )
+    blame = _blame(explained, bool(best.grids))
+    return f"{limit}, and the best that was tried, {_describe_chunks(roots, best)}, {takes}; {blame}{enough}{fits}"
 
 
 def _describe_chunks(roots: list[Expr], best: Choice) -> str:
@@ -112,9 +131,8 @@ def _free_axes(node: Expr) -> tuple[int, ...]:
     return tuple([i for i, axis in enumerate(node.grid.axes) if axis.is_free and axis.length > 1])
 
 
-def _blame(best: Choice) -> str:
-    """Say which operation takes most, why, and what helps."""
-    explained = best.explained
+def _blame(explained: Explanation, chosen: bool) -> str:
+    """Say which operation takes most, why, and what helps; `chosen`: that its chunks are those that are best."""
     stage, left = explained.peak_stage, explained.peak_bytes - explained.held_bytes
     if stage is None:
         return f"the results take {size_text(explained.held_bytes)} of it"
@@ -123,6 +141,6 @@ def _blame(best: Choice) -> str:
         return f"{name}: it is planned when it runs, and counts as twice what it reads and makes"
     tasks = stage.work_bytes * min(session().threads, stage.tasks)
     if tasks > left // 2:
-        helps = "" if best.grids else ": smaller chunks of its input take less"
+        helps = "" if chosen else ": smaller chunks of its input take less"
         return f"{name}: its tasks take {size_text(tasks)} at once{helps}"
     return f"{name}: chunks that wait to be read take {size_text(left - tasks)}"

@@ -365,6 +365,18 @@ def test_several_arrays_and_what_holds_them():
     np.testing.assert_allclose(held["mean"].compute(), x.mean().compute())
 
 
+def test_arrays_of_unknown_length_are_refused_where_they_take_more():
+    x = wr.random.default_rng(1).random((1000, 1000))
+    for unknown in (x[x > 0.5], wr.unique((x * 1e6).astype(int)), wr.bincount((x * 10).astype(int).ravel())):
+        peak = unknown.explain().peak_bytes
+        assert wr.plan(unknown, memory=peak) is unknown
+        for held in (unknown, {"a": [unknown, wr.ones(3)]}):
+            with pytest.raises(
+                wr.OutOfMemory, match=r"^plan: argument 'memory' is 1.0 MiB, .*unknown length.* suffices$"
+            ):
+                wr.plan(held, memory="1 MiB")
+
+
 def test_arrays_of_unknown_length_stay_as_they_are():
     x = wr.random.default_rng(1).random(1000)
     chosen = x[x > 0.5]
