@@ -95,8 +95,8 @@ def _check_whole(explained: Explanation, memory: int) -> None:
         return
     takes = f"takes {size_text(explained.peak_bytes)} a rank" if explained.fits else "has no room in this cluster"
     raise OutOfMemory(
-        f"plan: argument 'memory' is {size_text(memory)}, and what has an unknown length, whose chunks stay as they are, "
-        f"{takes}; {_blame(explained, False)}{_enough(explained)}"
+        f"plan: argument 'memory' is {size_text(memory)}, and what has an unknown length, whose chunks stay "
+        f"as they are, {takes}; {_blame(explained, False)}{_enough(explained)}"
     )
 
 
