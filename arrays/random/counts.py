@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ShapeError, bad
+from ...workers.kernels.randoms.checks import LARGEST_MEAN
 from ..base import ArrayBase
 from .drawing import I8, Drawing
 
@@ -105,6 +106,7 @@ class Counts(Drawing):
         >>> round(float(wr.random.default_rng(1).negative_binomial(5, 0.5, 100_000).mean()), 1)
         5.0
         """
+        _few_enough(n, p)
         return self._draw("negative_binomial", (("n", n, "positive"), ("p", p, "positive share")), size, chunks, I8)
 
     def poisson(self, lam: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
@@ -342,3 +344,17 @@ def _enough(operation: str, nsample: Any, kinds: tuple[Any, ...]) -> None:
         return
     if not enough:
         raise ShapeError(bad(operation, "nsample", nsample, f"at most as many as there are: {total}"))
+
+
+def _few_enough(n: Any, p: Any) -> None:
+    """Raise when counts might leave int64; what is lazy is looked at when it is computed."""
+    if isinstance(n, ArrayBase) or isinstance(p, ArrayBase):
+        return
+    try:
+        with np.errstate(all="ignore"):
+            successes, share = np.asarray(n, np.float64), np.asarray(p, np.float64)
+            expected = (successes + 10 * np.sqrt(successes)) * ((1 - share) / share)
+    except (TypeError, ValueError):  # no numbers, or shapes that don't broadcast: said where parameters are read
+        return
+    if ((share > 0) & (share <= 1) & (expected > LARGEST_MEAN)).any():
+        raise ShapeError("negative_binomial: argument 'n' is too large or 'p' too small: counts leave int64")

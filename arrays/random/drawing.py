@@ -12,7 +12,7 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Random
-from ...workers.kernels.randoms.checks import check
+from ...workers.kernels.randoms.checks import ORDERED, check, check_order
 from ..base import ArrayBase, as_array, broadcast_shape, check_dtype, check_own, check_shape, grid_for, make, wrap
 from ..chunking.rechunk import common_axes, regrid
 
@@ -57,6 +57,8 @@ class Drawing:
         given = [parameter(operation, *param) for param in params]
         arrays = [value for value in given if isinstance(value, ArrayBase)]
         shape, grid = find_size(operation, size, arrays, chunks, dtype, out)
+        if operation in ORDERED and not any(isinstance(value, ArrayBase) for _, value, _ in params):
+            check_order(operation, *[value for _, value, _ in params])
         name = name or operation
         if not arrays:
             return into(operation, out, self._plain(operation, name, tuple(given), grid, dtype))
@@ -75,7 +77,9 @@ def parameter(operation: str, argument: str, value: Any, condition: str) -> Any:
         return make(op, (value,), value.expr.grid, F8)
     try:
         found = np.asarray(value)
-    except ValueError as error:
+        if found.dtype == object and isinstance(value, int):  # more than 64 bits
+            found = np.asarray(float(value))
+    except (ValueError, OverflowError) as error:
         raise ArgumentError(bad(operation, argument, value, "a number or an array of them")) from error
     if found.dtype.kind not in "biuf" or (found.dtype.kind == "b" and not found.ndim):
         raise ArgumentError(bad(operation, argument, value, "a number or an array of real numbers"))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...graph.errors import ShapeError, bad
 from .drawing import Drawing
 
 if TYPE_CHECKING:
@@ -24,7 +21,7 @@ class Location(Drawing):
         low : float or array
             The lower end; a finite number.
         high : float or array
-            The upper end, which isn't drawn; finite, and of two numbers not less than `low`.
+            The upper end, which isn't drawn; finite, and not less than `low`.
         size : int, tuple of int or None
             Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
@@ -59,8 +56,6 @@ class Location(Drawing):
         >>> round(float(wr.random.default_rng(1).uniform(2, 3, 100_000).mean()), 1)
         2.5
         """
-        if all(isinstance(x, int | float | np.number) for x in (low, high)) and high < low:
-            raise ShapeError(bad("uniform", "high", high, f"a number that is not below low={low}"))
         return self._draw("uniform", (("low", low, "finite"), ("high", high, "finite")), size, chunks)
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
@@ -245,7 +240,7 @@ class Location(Drawing):
         left : float or array
             Where it begins; a finite number.
         mode : float or array
-            Where it is highest; of numbers from `left` to `right`.
+            Where it is highest: from `left` to `right`.
         right : float or array
             Where it ends; a finite number.
         size : int, tuple of int or None
@@ -282,7 +277,5 @@ class Location(Drawing):
         >>> round(float(wr.random.default_rng(1).triangular(0, 1, 5, 100_000).mean()), 1)
         2.0
         """
-        if all(isinstance(x, int | float | np.number) for x in (left, mode, right)) and not left <= mode <= right:
-            raise ShapeError(bad("triangular", "mode", mode, f"a number from left={left} to right={right}"))
         params = (("left", left, "finite"), ("mode", mode, "finite"), ("right", right, "finite"))
         return self._draw("triangular", params, size, chunks)

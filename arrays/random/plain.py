@@ -8,6 +8,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
+from ...workers.kernels.randoms.checks import check_range
 from ...workers.kernels.randoms.philox import raw_run
 from ..base import ArrayBase, as_array, check_dtype, make
 from .drawing import Drawing, find_size, fit_chunks, into, operand_axes, real_dtype, whole_number
@@ -148,7 +149,9 @@ class Plain(Drawing):
         shape, grid = find_size(operation, size, arrays, chunks, known)
         operands = [fit_chunks(as_array(operation, "size", _to_signed(b)), grid) for b in bounds]
         stream = self._stream(operation, grid.size)
-        limits = (lowest, highest - (not endpoint) + 1)
+        limits = (lowest, highest)
+        if not any(isinstance(x, ArrayBase) for x in (first, last)):
+            check_range(np.asarray(first), np.asarray(last), bool(endpoint), limits, known)
         params = (bool(endpoint), limits, stream, shape, known)
         return make(
             BlockFunction("draws:integers", params, operand_axes(operands, grid.ndim), where=True),

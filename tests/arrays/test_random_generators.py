@@ -65,7 +65,14 @@ def test_errors():
         (lambda: rng.normal([1, 2, 3], 1, (3, 1)), shape, "normal.*'size'"),
         (lambda: rng.normal(size=-1), shape, "normal.*'size'"),
         (lambda: rng.uniform(2, 1), shape, "uniform.*'high'"),
-        (lambda: rng.triangular(0, 5, 3), shape, "triangular.*'mode'"),
+        (lambda: rng.triangular(0, 5, 3), shape, "triangular.*mode"),
+        (lambda: rng.uniform([0, 5, 1], [3, 4, 2]), shape, "uniform.*'high' is 4.*low=5"),
+        (lambda: rng.uniform(-1e308, [1, 1.7e308]), wr.RangeError, "uniform.*'high' is 1.7e"),
+        (lambda: rng.triangular([0, 2], 1, 3), shape, "triangular.*'mode' is 1.*left=2"),
+        (lambda: rng.triangular(0, [[1], [4]], [5, 3]), shape, "triangular.*'right' is 3.*mode=4"),
+        (lambda: rng.negative_binomial([5, 1e19], 0.5), shape, "negative_binomial.*'n' is too large"),
+        (lambda: rng.negative_binomial(5, 1e-300), shape, "negative_binomial.*'p' too small"),
+        (lambda: rng.normal(10**400), kind, "normal.*'loc'"),
         (lambda: rng.exponential([1, -2]), shape, "exponential.*'scale' is -2"),
         (lambda: rng.standard_exponential(method="no"), kind, "standard_exponential.*'method'"),
         (lambda: rng.standard_gamma(1, 3, "i4"), dtype, "standard_gamma.*'dtype'"),
@@ -84,6 +91,9 @@ def test_errors():
         (lambda: rng.hypergeometric(10**9, 4, 8), shape, "hypergeometric.*'ngood'"),
         (lambda: rng.integers([1, 2], 1.5), kind, "integers.*'high'"),
         (lambda: rng.integers([1.0, 2]), kind, "integers.*'low'"),
+        (lambda: rng.integers([1, 5], [[6], [5]]), shape, "integers.*'high' is 5.*low=5"),
+        (lambda: rng.integers(0, [300, 40], dtype="u1"), shape, "integers.*'high' is 300.*uint8"),
+        (lambda: rng.integers([-1, 0], 4, dtype="u8"), shape, "integers.*'low' is -1.*uint64"),
         (lambda: rng.multinomial(3, [0.9, 0.9, 0.1]), shape, "multinomial.*'pvals'"),
         (lambda: rng.multinomial(3, 0.5), kind, "multinomial.*'pvals'"),
         (lambda: rng.multivariate_hypergeometric([3, 4], 8), shape, "multivariate_hypergeometric.*'nsample'"),
@@ -105,17 +115,28 @@ def test_errors():
             call()
 
 
+def test_parameters_at_the_ends_of_their_ranges():
+    rng = wr.random.default_rng(1)
+    assert rng.logseries(0.0, 3).compute().tolist() == [1, 1, 1]
+    assert rng.triangular([2, 3], [2, 3], [2, 3]).compute().tolist() == [2, 3]
+    assert rng.uniform([2, 3], [2, 3]).compute().tolist() == [2, 3]
+    assert abs(rng.normal(2**70).compute() / 2.0**70 - 1) < 1e-9
+
+
 def test_lazy_parameters_are_checked_when_they_are_computed():
     rng = wr.random.default_rng(1)
     wrong = wr.from_array(np.array([1.0, 2.0, -3.0]), chunks=2)
     for made in (rng.exponential(wrong), rng.normal(0, wrong), rng.poisson(wrong), rng.binomial(wrong, 0.5)):
         with pytest.raises(wr.ShapeError, match=r"argument '(scale|lam|n)' is -3"):
             made.compute()
-    with pytest.raises(wr.ShapeError, match=r"hypergeometric.*'nsample'"):
+    for made in (rng.uniform(1, wrong), rng.triangular(wrong, 1.5, 9), rng.triangular(-5, -2, wrong)):
+        with pytest.raises(wr.ShapeError, match=r"(uniform|triangular): argument '(high|mode|right)' is"):
+            made.compute()
+    with pytest.raises(wr.ShapeError, match=r"hypergeometric.*'nsample' is 9.*: 7"):
         rng.hypergeometric(3, 4, wr.full(3, 9)).compute()
     with pytest.raises(wr.ShapeError, match=r"integers.*'high'"):
         rng.integers(wr.full(3, 9), 4).compute()
     with pytest.raises(wr.ShapeError, match=r"negative_binomial.*'p' too small"):
-        rng.negative_binomial(5, 1e-300, 3).compute()
+        rng.negative_binomial(5, wr.full(3, 1e-300)).compute()
     with pytest.raises(wr.ShapeError, match=r"integers.*uint8"):
         rng.integers(wr.full(3, 9), 400, dtype="u1").compute()

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.errors import ShapeError
 from ..interpreter.tile_regions import regions
 from ..randoms import KERNELS, draws_of, vectors
-from ..randoms.checks import check
+from ..randoms.checks import check, check_range
 from ..randoms.philox import product
 
 if TYPE_CHECKING:
@@ -71,15 +70,12 @@ def integers(
     dtype: Any,
     where: Where,
 ) -> Array:
-    """Return integers from low up to high, which may be from `limits[0]` up to `limits[1]`."""
+    """Return integers from low up to high, which are from `limits[0]` to `limits[1]`."""
     extents = tuple(s.stop - s.start for s in where)
     if 0 in extents:
         return np.empty(extents, dtype)
-    if (low < limits[0]).any() or (high > limits[1]).any():
-        raise ShapeError(f"integers: arguments 'low' and 'high' leave what {dtype} can hold: {limits}")
+    check_range(low, high, endpoint, limits, dtype)
     span = high.astype(np.uint64) - low.astype(np.uint64) + np.uint64(endpoint)
-    if not (high >= low if endpoint else high > low).all():
-        raise ShapeError("integers: argument 'high' must be above 'low' everywhere")
     draws = _draws(stream, shape, where).raw()[:, 0].reshape(extents)
     scaled, _ = product(draws, np.broadcast_to(span, extents))
     scaled = np.where(span == 0, draws, scaled)  # all 2**64

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .checks import check_order
 from .discrete import poisson
 from .gamma import log_gamma, standard_gamma
 from .normal import gauss
@@ -42,6 +43,7 @@ def exponential(draws: Draws, scale: Array) -> Array:
 
 def uniform(draws: Draws, low: Array, high: Array) -> Array:
     """Scaled and shifted."""
+    check_order("uniform", low, high)
     (u,) = draws.uniform()
     u *= high - low
     u += low
@@ -97,6 +99,7 @@ def rayleigh(draws: Draws, scale: Array) -> Array:
 
 def triangular(draws: Draws, left: Array, mode: Array, right: Array) -> Array:
     """Each side's own square root."""
+    check_order("triangular", left, mode, right)
     (u,) = draws.uniform()
     base, rise = right - left, mode - left
     below = left + np.sqrt(u * rise * base)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .checks import check
+from .checks import refuse
 from .discrete import by_size, invert_recurrence
 from .special import change_where, log_factorial
 
@@ -19,8 +19,9 @@ FEW = 10.0
 
 def hypergeometric(draws: Draws, good: Array, bad: Array, sample: Array) -> Array:
     """Count the good ones in samples; of both kinds the rarer, of sample and rest the smaller is looked at."""
-    check("hypergeometric", "nsample", np.where(sample <= good + bad, sample, -1.0), "whole")
-    drawn = np.minimum(sample, good + bad - sample)
+    there = good + bad
+    refuse(sample > there, "hypergeometric", "nsample", sample, "at most as many as there are: %s", there)
+    drawn = np.minimum(sample, there - sample)
     rare, common = np.minimum(good, bad), np.maximum(good, bad)
     found = by_size(draws, drawn, FEW, _few, _many, (rare, common, drawn))
     found = np.where(good > bad, drawn - found, found)
