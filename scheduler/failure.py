@@ -7,6 +7,8 @@ import pickle
 import re
 from typing import TYPE_CHECKING
 
+from numpy.linalg import LinAlgError
+
 from ..graph.errors import ClusterError, OutOfMemory, WindrowError
 from ..graph.origin import name_prompt
 from .html import size_text
@@ -33,6 +35,8 @@ def exception_of(event: Failed, stage: Stage, peer: Peer) -> BaseException:
     if event.error:
         with contextlib.suppress(Exception):  # a class that only the rank could import
             error = pickle.loads(event.error)
+    if isinstance(error, LinAlgError) and not isinstance(error, WindrowError) and not stage.foreign:
+        error.args = (f"{stage.name}: {error}",)  # NumPy names no function
     block = ""
     if event.block >= 0:
         block = f" block {stage.grid.index(event.block)}" if stage.gang is None else f" member {event.block}"

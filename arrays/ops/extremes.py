@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.keywords import refuse
+from ...graph.kinds.reduction import count_reduced
 from ..base import as_array, check_axis
 from .outputs import deliver, deliver_positions, deliver_reduced
-from .reduction_nodes import Axes, mask_out, reduce_from, reduce_to
+from .reduction_nodes import Axes, find_axes, mask_out, reduce_from, reduce_to
 from .selected import reduces_selection
 from .ufuncs import subtract
 
@@ -186,6 +188,10 @@ def ptp(a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False) -> A
     np.int64(4)
     """
     array = as_array("ptp", "a", a)
+    if array.dtype.kind not in "iufcmM":
+        raise DTypeError(bad("ptp", "a", array.dtype, "an array of numbers or times, not of bool"))
+    if array._unsized is None and not count_reduced(array.shape, find_axes("ptp", axis, array.ndim)):
+        raise ShapeError(f"ptp: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
     found = subtract(max(array, axis, keepdims=keepdims), min(array, axis, keepdims=keepdims))
     return deliver("ptp", found, out)  # type: ignore[no-any-return]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.axismap import Slice
-from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.errors import ArgumentError, DTypeError, IndexingError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.positions import Take
@@ -138,6 +138,10 @@ def _within(operation: str, positions: Any, n: int, mode: str) -> Any:
     """Bring positions into an axis as `mode` has it."""
     if mode not in ("raise", "wrap", "clip"):
         raise ArgumentError(bad(operation, "mode", mode, "'raise', 'wrap' or 'clip'"))
+    if n == 0 and positions.size:
+        raise IndexingError(
+            f"{operation}: {positions.size} positions are given; expected none, since the axis is empty"
+        )
     if mode == "raise" or n == 0:
         return positions
     if isinstance(positions, ArrayBase):

@@ -24,6 +24,7 @@ from ..creation.filled import constant
 from ..execution.deferred import defer
 from ..ops.moving import expand_dims, moveaxis
 from ..ops.outputs import deliver, deliver_reduced
+from ..ops.reduction_nodes import warn_of_few
 from ..ops.reductions import mean
 from .selection import select_quantiles
 from .sorts import LINES, by_lines
@@ -52,6 +53,7 @@ def find_quantiles(
         found = mean(array, axes, keepdims=bool(keepdims))  # as in NumPy, whose result has no axes of `q` then
         return deliver(name, found, out)
     if lengths == 0:
+        warn_of_few("mean", lengths, 0)
         rest = [n for i, n in enumerate(array.shape) if i not in axes]
         dtype = dtype if dtype.kind not in "iub" else np.dtype(np.float64)
         found = constant((*np.shape(wanted), *rest), missing(dtype), dtype)

@@ -72,7 +72,7 @@ def average(
     DTypeError
         `a` isn't numbers, or it holds times and there are weights.
     ZeroDivisionError
-        When it is computed: the weights add up to zero somewhere.
+        The result has no elements, and there are no weights. When it is computed: the weights add up to zero somewhere.
 
     Examples
     --------
@@ -83,9 +83,11 @@ def average(
     array = as_array("average", "a", a)
     if weights is None:
         mean = red.mean(array, axis, keepdims=keepdims)
+        if mean._unsized is None and not mean.size:
+            raise ZeroDivisionError(f"average: argument 'a' has shape {array.shape}; expected some elements")
         if not returned:
             return mean
-        return mean, broadcast_to(mean.dtype.type(array.size / mean.size if mean.size else 0), mean.shape)
+        return mean, broadcast_to(mean.dtype.type(array.size / mean.size), mean.shape)
     heavy = _weights_along(array, axis, as_array("average", "weights", weights))
     whole = [np.dtype(float)] if array.dtype.kind in "biu" else []
     if array.dtype.kind == "m":

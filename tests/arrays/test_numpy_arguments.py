@@ -301,3 +301,41 @@ def test_cross_products_of_two_elements(sizes):
         wr.linalg.cross(lazy(np.ones((2, 3))), lazy(np.ones((2, 2))))
     with pytest.raises(ValueError, match="vectors of two or three"):
         wr.cross(lazy(np.ones((2, 4))), lazy(np.ones((2, 4))))
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_take_of_an_empty_axis(mode, lazy):
+    x = wr.zeros((0, 3), chunks=2)
+    positions = wr.asarray([0, 1]) if lazy else [0, 1]
+    for axis in (0, None):
+        with pytest.raises(IndexError, match=r"^take: 2 positions are given; expected none, since the axis is empty"):
+            wr.take(x, positions, axis=axis, mode=mode)
+    assert wr.take(x, positions, axis=1, mode=mode).compute().shape == (0, 2)
+    assert wr.take(x, [], axis=0, mode=mode).compute().shape == (0, 3)
+
+
+def test_average_without_results_is_numpys_error():
+    for keepdims in (False, True):
+        with pytest.raises(
+            ZeroDivisionError, match=r"^average: argument 'a' has shape \(0, 3\); expected some elements"
+        ):
+            wr.average(wr.zeros((0, 3)), axis=1, keepdims=keepdims)
+    with pytest.warns(RuntimeWarning, match="Mean of empty slice"):
+        assert np.isnan(wr.average(wr.zeros((0, 3)), axis=0).compute()).all()
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_medians_of_nothing_warn(name):
+    for axis in (None, 0):
+        with pytest.warns(RuntimeWarning, match="Mean of empty slice"):
+            assert np.isnan(getattr(wr, name)(wr.zeros((0, 3)), axis=axis).compute()).all()
+    assert getattr(wr, name)(wr.zeros((0, 3)), axis=1).compute().shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("array", "error"), [(np.zeros((0, 2)), ValueError), (np.array([True]), TypeError), (np.array(["a"]), TypeError)]
+)
+def test_ptp_names_itself(array, error):
+    with pytest.raises(error, match=r"^ptp: (array of shape|argument 'a')"):
+        wr.ptp(wr.asarray(array))
