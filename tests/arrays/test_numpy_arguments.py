@@ -339,3 +339,8 @@ def test_medians_of_nothing_warn(name):
 def test_ptp_names_itself(array, error):
     with pytest.raises(error, match=r"^ptp: (array of shape|argument 'a')"):
         wr.ptp(wr.asarray(array))
+
+
+def test_errors_of_users_linear_algebra_are_theirs():
+    with pytest.raises(np.linalg.LinAlgError, match=r"^Singular matrix\n"):
+        wr.map_blocks(np.linalg.inv, wr.zeros((4, 4), chunks=4), dtype=float).compute()
