@@ -129,7 +129,8 @@ def _hold_part(source: Expr, cuts: list[_Cut], route: Route) -> tuple[Expr, Rout
         borders = np.append(axis.start(np.arange(axis.count)), axis.length)
         inside = np.clip(-((cut.slice.start - borders) // cut.slice.step), 0, cut.length)
         axes.append(Axis.of_sizes(np.diff(distinct(inside))))
-    own = Move("getitem", (Route(tuple((k, cut.slice) for k, cut in enumerate(cuts))),))
+    # Not "getitem": the slice that the user asked for may be the same, and is made from what is held.
+    own = Move("slice", (Route(tuple((k, cut.slice) for k, cut in enumerate(cuts))),))
     part = Expr(own, (source,), Grid(axes), source.dtype, source.origin)
     return hold(part), Route(tuple((target, cut.rest) for (target, _), cut in zip(route.axes, cuts, strict=True)))
 

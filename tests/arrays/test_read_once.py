@@ -50,6 +50,10 @@ OPERATIONS = {
         np.lib.stride_tricks.sliding_window_view(DATA, 5, axis=0).mean(-1),
     ),
     "running sums": (lambda x: x.cumsum(0), DATA.cumsum(0)),
+    "two running sums of a slice": (
+        lambda x: x[:, :5].cumsum(0) + (x[:, :5] > 0.5).cumsum(0),
+        DATA[:, :5].cumsum(0) + (DATA[:, :5] > 0.5).cumsum(0),
+    ),
     "flipped": (lambda x: x[::-1] + 0, DATA[::-1]),
     "rolled": (lambda x: wr.roll(x, 3, axis=0) + x, np.roll(DATA, 3, axis=0) + DATA),
     "every other, later": (lambda x: x[7::2].rechunk((5, 4, 4)), DATA[7::2]),
