@@ -10,6 +10,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, ChunksError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction, MapBlocks
+from ...workers.kernels.user_results import plain
 from ...workers.shared_objects import as_ranks_see
 from ..base import as_array, check_axis, check_dtype, make
 from ..chunking.coalesce import whole_grid
@@ -366,7 +367,7 @@ def _results(
         if not isinstance(parts, tuple | list | np.ndarray) or len(parts) != count:
             came = f"{len(parts)} results" if hasattr(parts, "__len__") else type(made).__name__
             raise ArgumentError(bad("apply_gufunc", "func", f"{name!r}, which returned {came}", f"{count} results"))
-        found = [np.asarray(m) for m in parts]
+        found = [plain(f"apply_gufunc: {name}", m) for m in parts]
         known = [check_dtype("apply_gufunc", "func", f.dtype) for f in found] if known is None else known
         for core, array in zip(form.outputs, found, strict=True):
             if array.ndim < len(core):

@@ -212,3 +212,23 @@ def test_zeros_that_a_function_is_given_are_contiguous_and_take_no_memory():
 
     before = pages(1000)
     assert pages(50_000_000) - before < 20_000  # of 97,657
+
+
+@pytest.mark.parametrize("shape", [(), (4, 4)])
+def test_a_function_without_return_is_named(shape):
+    def forgets(*blocks, **options):
+        _ = [block + 1 for block in blocks]
+
+    x = wr.ones(shape, chunks=2)
+    indices = "ij"[: len(shape)]
+    calls = [
+        lambda: x.map_blocks(forgets),
+        lambda: x.map_blocks(forgets, dtype=float).compute(),
+        lambda: x.map_blocks(forgets, dtype=float).sum().compute(),
+        lambda: wr.blockwise(forgets, indices, x, indices, dtype=float).compute(),
+        lambda: wr.apply_gufunc(forgets, "()->()", x),
+        lambda: wr.apply_gufunc(forgets, "()->()", x, output_dtypes=float).compute(),
+    ]
+    for call in calls:
+        with pytest.raises(wr.ArgumentError, match=r"forgets.*the function returned None; expected an array"):
+            call()

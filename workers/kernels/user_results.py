@@ -22,8 +22,10 @@ def plain(name: str, made: Any) -> Array:
     Raises
     ------
     ArgumentError
-        When it is a masked array, whose mask would be lost.
+        When it is None, which NumPy would take for NaN, or a masked array, whose mask would be lost.
     """
+    if made is None:
+        raise ArgumentError(f"{name}: the function returned None; expected an array: does it end with return?")
     if isinstance(made, np.ma.MaskedArray):
         raise ArgumentError(
             f"{name}: the function returned a masked array; expected one without a mask, since chunks have none: "
