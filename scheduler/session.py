@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.errors import ClusterError
+from ..graph.errors import ClusterError, OutOfMemory
 from ..graph.expr import Expr, walk
 from ..graph.kinds.anchor import copied, leaf, restored
 from ..graph.kinds.source import Host
@@ -19,6 +19,7 @@ from ..graph.lower import lower
 from ..graph.prepared import Prepared
 from ..workers.config import config
 from .anchors import follow, is_due
+from .html import size_text
 from .job import Close, Job, Release, Submit, Uncache
 from .kept import Kept
 from .pages.counting import count_additions, forget_additions
@@ -228,7 +229,7 @@ class Session:
         handed = {root.token for root in roots} if direct else ()
         check_room(stages, handed, sum(root.nbytes for root in roots) if take is None else 0, self.arenas)
         self._tell_engine(stages)
-        results = [np.empty(root.shape if take is None else (0,), root.dtype) for root in roots]
+        results = [_room_for(root) if take is None else np.empty(0, root.dtype) for root in roots]
         self.engine.local.excess.grant(sum(result.nbytes for result in results))
         names = [root.token for root in roots]
         sinks: dict[str, Array] = {}
@@ -430,6 +431,17 @@ def _losses(engine: Engine) -> list[str]:
 
 def _blocks_per_task(kept: dict[str, Kept]) -> dict[str, int]:
     return {token: one.job.blocks_per_task for token, one in kept.items()}
+
+
+def _room_for(root: Expr) -> Array:
+    """Return memory for a result, which lies outside of the arenas."""
+    try:
+        return np.empty(root.shape, root.dtype)
+    except MemoryError as error:
+        raise OutOfMemory(
+            f"compute: the result of {root.label} takes {size_text(root.nbytes)}, which the system refuses. Reduce it, "
+            "or write it to a file in place of computing it (to_zarr, save)"
+        ) from error
 
 
 def _with_sinks(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -66,3 +68,18 @@ def test_a_task_larger_than_memory_does_not_fit(monkeypatch):
     finer = make(plan.suggestion.chunks).explain()
     assert finer.fits
     assert finer.peak_bytes <= limit < plan.peak_bytes
+
+
+def test_results_that_the_process_may_not_hold_are_named():
+    program = """
+import resource, windrow as wr
+wr.ones(3).sum().compute()
+resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, resource.RLIM_INFINITY))
+try:
+    wr.zeros((20_000, 20_000)).compute()
+except wr.OutOfMemory as error:
+    print(error)
+assert wr.ones(3).sum().compute() == 3
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True)
+    assert done.stdout.startswith("compute: the result of zeros takes 3.0 GiB, which the system refuses. Reduce it")
