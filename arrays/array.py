@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import ArgumentError, ShapeError, bad
-from ..graph.travel import is_travelling
-from ..workers.boundary import guard, warn
+from ..graph.expr.serialize import is_travelling
 from ..workers.config import config
+from ..workers.public_api import guard, warn
 from .as_methods import method
 from .base import ArrayBase, NotPickled, alias, check_device, check_own, note_view, packed, register, unpacked
 from .creation import arrow
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     import pyarrow
 
-    from ..graph.expr import Expr
+    from ..graph.expr.expr import Expr
 
 _assigned = guard(assign, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from ..workers.boundary import unquote_annotations
+from ..workers.public_api import unquote_annotations
 
 if TYPE_CHECKING:
     from .base import ArrayBase

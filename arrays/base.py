@@ -15,24 +15,24 @@ from weakref import ref
 
 import numpy as np
 
-from ..graph import origin
 from ..graph.arguments import check_integer, is_integer
-from ..graph.chunks import normalize
+from ..graph.chunks.normalize import normalize
 from ..graph.errors import ArgumentError, AxisError, ChunksError, DTypeError, RangeError, ShapeError, bad
-from ..graph.expr import DType, Expr, Op
-from ..graph.keywords import aside
+from ..graph.expr import origin
+from ..graph.expr.expr import DType, Expr, Op
+from ..graph.expr.serialize import pack, unpack
+from ..graph.keyword_hints import aside
 from ..graph.kinds.source import Host, HostData
-from ..graph.recurring import same_grid
-from ..graph.travel import pack, unpack
+from ..graph.lowering.interned import same_grid
 from ..workers.config import config
-from ..workers.filed import source_of
-from ..workers.sources import travelling
-from ..workers.stores.stand_in import StandIn
+from ..workers.sources.file_arrays import source_of
+from ..workers.sources.source_objects import travelling
+from ..workers.sources.stores.stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..graph.grid import Grid
+    from ..graph.chunks.grid import Grid
     from .array import Array
     from .execution.deferred import Unsized
 

@@ -11,13 +11,13 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from ..graph.origin import standing
+from ..graph.expr.origin import standing
 from .base import ArrayBase, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..graph.expr import Expr
+    from ..graph.expr.expr import Expr
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.grid import Axis, Grid
+from ..graph.chunks.grid import Axis, Grid
 from ..graph.kinds.mapping import BlockFunction
 from .base import ArrayBase, as_array_nocopy, check_shape, make
 from .execution.compute import compute

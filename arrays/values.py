@@ -15,7 +15,7 @@ from ..graph.errors import BadValue, DTypeError, RangeError, bad
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..graph.expr import DType
+    from ..graph.expr.expr import DType
 
     Values = np.ndarray[Any, Any]
     Rule = Callable[[Any, DType], Values]

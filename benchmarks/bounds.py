@@ -17,9 +17,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from windrow.scheduler.arena import Arena
-from windrow.scheduler.bound import Room, find_bound
-from windrow.scheduler.session import Session
+from windrow.scheduler.admission.bound import Room, find_bound
+from windrow.scheduler.ledger.arena import Arena
+from windrow.scheduler.session.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -110,7 +110,7 @@ EXTRAS: dict[str, Callable[[bool], dict[str, float]]] = {
 
 def _expression(shape: Any, chunks: Any) -> Any:
     import windrow as wr
-    from windrow.scheduler.cluster import session
+    from windrow.scheduler.session.cluster import session
 
     total = ((wr.ones(shape, chunks=chunks) + 1) * 2).sum()
     return session().stages([total.expr])
@@ -143,7 +143,7 @@ def _memory() -> dict[str, float]:
 
 def _idle(seconds: float) -> float:
     import windrow as wr
-    from windrow.scheduler.cluster import cluster
+    from windrow.scheduler.session.cluster import cluster
 
     assert wr.ones(1000, chunks=10).sum().compute() == 1000
     pids = [row["pid"] for row in cluster().info()]

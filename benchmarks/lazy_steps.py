@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import windrow as wr
-from windrow.graph.lower import lower
+from windrow.graph.lowering.lower import lower
 
 
 def elementwise(u: Any, xp: Any) -> Any:

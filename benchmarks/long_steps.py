@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 import windrow as wr
-from windrow.scheduler.cluster import session
+from windrow.scheduler.session.cluster import session
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 

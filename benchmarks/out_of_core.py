@@ -146,7 +146,7 @@ def _disk_bytes(before: resource.struct_rusage) -> dict[str, int]:
 
 def run(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Run a step in a group of its own."""
-    from windrow.graph.chunks import parse_bytes
+    from windrow.graph.chunks.normalize import parse_bytes
 
     out = Path(tempfile.mkdtemp(dir=folder))
     limit = parse_bytes(options.memory) * options.ranks + BESIDE

@@ -29,8 +29,8 @@ from windrow.arrays.base import ArrayBase, make
 from windrow.arrays.execution.deferred import outline_plan
 from windrow.arrays.interop.unsupported import reason
 from windrow.arrays.ops.ufunc import Ufunc
-from windrow.graph.access import ByBlock
-from windrow.graph.expr import Expr, walk
+from windrow.graph.chunks.block_reads import ByBlock
+from windrow.graph.expr.expr import Expr, walk
 from windrow.graph.kinds.contraction import Contract
 from windrow.graph.kinds.deferred import Deferred
 from windrow.graph.kinds.elementwise import Elementwise
@@ -40,8 +40,8 @@ from windrow.graph.kinds.move import Move
 from windrow.graph.kinds.reduction import Level, Reduce
 from windrow.graph.kinds.reshape import Reshape
 from windrow.graph.kinds.source import Full, Host, Source
-from windrow.graph.lower import lower
-from windrow.graph.program import Apply, Call, Load
+from windrow.graph.lowering.lower import lower
+from windrow.graph.lowering.program import Apply, Call, Load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .grid import Index
+    from .chunks.grid import Index
 
 Array = NDArray[Any]
 FEW = 32

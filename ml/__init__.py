@@ -11,7 +11,7 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
-from ..graph.keywords import near
+from ..graph.keyword_hints import near
 from .fitted import Fitted, over_rows
 from .plots import plot_history
 from .threads import set_threads

@@ -27,10 +27,10 @@ import numpy as np
 from ..arrays.base import ArrayBase, make
 from ..arrays.creation.from_data import from_array
 from ..arrays.user_functions.pickling import payload, pickler
+from ..graph.chunks.grid import Axis, Grid
 from ..graph.errors import WindrowError
-from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
-from ..scheduler.cluster import session
+from ..scheduler.session.cluster import session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,11 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from ..arrays.base import ArrayBase, make
 from ..arrays.execution.compute import persist
 from ..arrays.user_functions.pickling import payload
-from ..graph import names
+from ..graph.chunks.grid import Grid
 from ..graph.errors import ShapeError, bad
-from ..graph.grid import Grid
+from ..graph.expr import names
 from ..graph.kinds.mapping import MapBlocks
-from ..workers.boundary import publish, warn
+from ..workers.public_api import publish, warn
 from .fitted import Lazily
 from .lloyd import costs, distances, farthest, nearest, sums
 from .rows import by_block, finite, is_lazy, learn_names, samples, some_weight, total, weights

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from ..arrays.execution.compute import compute
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, bad
-from ..workers.boundary import publish
+from ..workers.public_api import publish
 from .directions import EXACT, Directions, Random, exact_directions, random_directions
 from .fitted import Lazily
 from .rows import finite, is_lazy, learn_names, samples

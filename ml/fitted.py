@@ -15,11 +15,11 @@ from ..arrays.chunking.rechunk import regrid
 from ..arrays.ops.elementwise import where
 from ..arrays.ops.ufuncs import equal
 from ..arrays.user_functions.pickling import payload
+from ..graph.chunks.grid import Axis, Grid
 from ..graph.errors import ArgumentError, DTypeError, bad
-from ..graph.grid import Axis, Grid
+from ..graph.expr.origin import publish as publish_code
 from ..graph.kinds.mapping import MapBlocks
-from ..graph.origin import publish as publish_code
-from ..workers.boundary import guard, publish
+from ..workers.public_api import guard, publish
 from .estimator_docs import describe
 from .rows import beside, same_features, samples
 

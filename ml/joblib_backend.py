@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from joblib._parallel_backends import AutoBatchingMixin, FallbackToBackend, ParallelBackendBase, SequentialBackend
 from joblib.parallel import register_parallel_backend
 
-from ..scheduler.cluster import cluster
-from ..workers.output import COMPUTE
+from ..scheduler.session.cluster import cluster
+from ..workers.rank.output import COMPUTE
 from .calls import Caller
 
 if TYPE_CHECKING:

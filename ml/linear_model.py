@@ -10,7 +10,7 @@ from sklearn import linear_model as own
 
 from ..arrays.execution.compute import compute
 from ..graph.errors import ArgumentError, bad
-from ..workers.boundary import publish
+from ..workers.public_api import publish
 from .averaging.fits import FitsByAveraging
 from .fitted import Supervised
 from .logistic import LogisticRegression

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays.execution.compute import persist
 from ..graph.errors import ArgumentError, bad
-from ..workers.boundary import publish, warn
+from ..workers.public_api import publish, warn
 from .fitted import Supervised
 from .rows import beside, check_weights, finite, is_lazy, labels_of, learn_names, samples, some_weight, total, weights
 

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from ..arrays.execution.compute import compute, persist
 from ..graph.errors import ArgumentError, BadValue, bad
-from ..workers.boundary import publish
+from ..workers.public_api import publish
 from .fitted import Supervised
 from .rows import beside, check_weights, finite, is_lazy, labels_of, learn_names, same_features, samples, total, weights
 

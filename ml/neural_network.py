@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sklearn import neural_network as own
 
-from ..workers.boundary import publish
+from ..workers.public_api import publish
 from .averaging.fits import FitsByAveraging
 
 __all__ = ["MLPClassifier", "MLPRegressor"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import ArgumentError, bad
-from ..workers.boundary import publish
+from ..workers.public_api import publish
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from ..arrays.execution.compute import compute
 from ..arrays.ops.elementwise import where
 from ..arrays.ops.ufuncs import isnan
 from ..graph.errors import BadValue, bad
-from ..workers.boundary import publish
+from ..workers.public_api import publish
 from .fitted import Lazily
 from .rows import check_weights, finite, is_lazy, learn_names, same_features, samples, weights
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from ..scheduler.progress import Display, State, covering, is_foremost
+from ..scheduler.session.progress import Display, State, covering, is_foremost
 from ..workers.config import config
 
 if TYPE_CHECKING:

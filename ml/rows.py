@@ -17,11 +17,11 @@ from ..arrays.chunking.rechunk import regrid
 from ..arrays.execution.compute import compute
 from ..arrays.sorting import unique_values
 from ..arrays.user_functions.pickling import payload
+from ..graph.chunks.grid import Axis, Grid
 from ..graph.errors import ArgumentError, BadValue, DTypeError, ShapeError, bad
-from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
 from ..graph.kinds.source import Full
-from ..workers.boundary import warn
+from ..workers.public_api import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-from ..workers.boundary import warn
+from ..workers.public_api import warn
 
 __all__ = ["set_threads", "warn_of_threads"]
 

@@ -12,9 +12,9 @@ from ..arrays.execution.compute import compute
 from ..arrays.user_functions.pickling import payload
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
-from ..scheduler.cluster import session
-from ..workers.boundary import publish
-from ..workers.shared_objects import as_ranks_see
+from ..scheduler.session.cluster import session
+from ..workers.public_api import publish
+from ..workers.shared.shared_objects import as_ranks_see
 from .averaging.asynchronous import PUSHES, STALENESS, Asynchronous
 from .averaging.batching import FIRST, double_batch, most_rows
 from .averaging.outer import check_outer, outer_update

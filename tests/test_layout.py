@@ -60,7 +60,12 @@ def test_import_is_light():
 
 def test_what_few_need_is_loaded_when_it_is_used():
     later = ["arrays.display.explain", "arrays.fft", "arrays.linalg", "arrays.random", "arrays.shared"]
-    later += ["scheduler.one_sided", "scheduler.spaces", "workers.one_sided.site", "workers.pages.service"]
+    later += [
+        "scheduler.shared.symmetric",
+        "scheduler.shared.spaces",
+        "workers.shared.one_sided.site",
+        "workers.shared.pages.service",
+    ]
     code = f"""if True:
         import sys, windrow as wr
         assert wr.ones((9, 9), chunks=4).sum().compute() == 81

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .loop import work
 from .mpi.start import join_spawned
+from .rank.loop import work
 
 
 def main() -> None:

@@ -15,9 +15,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..graph.chunks import parse_bytes
+from ..graph.chunks.normalize import parse_bytes
 from ..graph.errors import ArgumentError, WindrowError
-from ..graph.keywords import near
+from ..graph.keyword_hints import near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.grid import Axis, Grid
 from .rechunk import regrid
 
 if TYPE_CHECKING:

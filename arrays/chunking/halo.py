@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import is_integer
-from ...graph.axismap import Halo, Slice
+from ...graph.chunks.axismap import Halo, Slice
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
 from ...workers.kernels.user_results import plain
 from ..base import ArrayBase, check_axis, make

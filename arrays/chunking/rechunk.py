@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.chunks import normalize, parse_bytes
+from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.normalize import normalize, parse_bytes
 from ...graph.errors import ArgumentError, bad
-from ...graph.expr import Expr
-from ...graph.grid import Axis, Grid
+from ...graph.expr.expr import Expr
 from ...graph.kinds.move import rechunk as rechunk_move
 from ...graph.kinds.source import Host, Source
 from ...workers.config import config

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import is_integer
-from ...graph.chunks import auto_steps, parse_bytes
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.normalize import auto_steps, parse_bytes
 from ...workers.config import config
 from ..base import check_grid, grid_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
 
 WRAPPED = 8
 """Objects of xarray's within each other, at most, down to what has chunks."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue, DTypeError, ShapeError, bad
-from ...workers.arrow import arrow, give, pieces_of, shape_rows, to_numpy, value_type
-from ...workers.arrow_nulls import settle_nulls
+from ...workers.sources.arrow import arrow, give, pieces_of, shape_rows, to_numpy, value_type
+from ...workers.sources.arrow_nulls import settle_nulls
 from ..base import as_array_nocopy
 from ..execution.compute import compute, compute_array
 

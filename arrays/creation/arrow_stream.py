@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ...workers.arrow import arrow, value_type
 from ...workers.config import config
+from ...workers.sources.arrow import arrow, value_type
 from ..execution.compute import compute_array, persist_array, release
 from .arrow import chunk_pieces, elements, give_as, hold
 

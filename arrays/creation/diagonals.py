@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import check_integer, is_integer
-from ...graph.axismap import Slice
+from ...graph.chunks.axismap import Slice
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ..base import as_array, check_axis, check_shape, make

@@ -15,7 +15,7 @@ from ..ops.elementwise_nodes import cast_values
 from ..values import copied, hold
 
 if TYPE_CHECKING:
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
     from ..array import Array
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
-from ...workers.arrow import arrow, is_arrow
-from ...workers.arrow_nulls import mask_nulls
+from ...workers.sources.arrow import arrow, is_arrow
+from ...workers.sources.arrow_nulls import mask_nulls
 from ..base import ArrayBase, grid_for
 from ..chunking.rechunk import regrid
 from ..ops.joining import concatenate, stack

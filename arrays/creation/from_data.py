@@ -9,7 +9,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue, bad
 from ...workers.config import config
-from ...workers.stores.stand_in import read_by, stand_in
+from ...workers.sources.stores.stand_in import read_by, stand_in
 from ..base import (
     ArrayBase,
     as_array,
@@ -28,7 +28,7 @@ from .arrow import arrow_pieces
 from .not_arrays import refuse_source
 
 if TYPE_CHECKING:
-    from ...graph.grid import Grid
+    from ...graph.chunks.grid import Grid
     from ..array import Array
 
 __all__ = [

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ..base import ArrayBase, as_array, check_axis, check_dtype, check_shape, grid_for
 from ..chunking.rechunk import common_axes, regrid
 from ..ops.broadcasting import broadcast_to

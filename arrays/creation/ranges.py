@@ -18,7 +18,7 @@ from ..ops.ufuncs import add, divide, equal, floor, greater_equal, multiply, sub
 from ..values import assigned, hold
 
 if TYPE_CHECKING:
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
     from ..array import Array
 
 __all__ = [

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.arguments import check_integer, is_integer
 from ...graph.errors import ArgumentError, IndexingError, bad
-from ...scheduler.record import WORDS, State
+from ...scheduler.ledger.stage_record import WORDS, State
 from ..execution.deferred import sketch_plan
 from ..execution.holders import held_arrays
 from .directed import sort_inputs_first
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import networkx
 
-    from ...graph.access import Rows
-    from ...graph.grid import Index
+    from ...graph.chunks.block_reads import Rows
+    from ...graph.chunks.grid import Index
     from ..base import ArrayBase
 
 __all__ = [

@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...graph.errors import OutOfMemory
-from ...graph.expr import walk
-from ...graph.program import Load, Product
-from ...scheduler.bound import Room, find_bound
-from ...scheduler.cluster import session
-from ...scheduler.html import size_text
-from ...scheduler.refusal import check_room, rank_limit
-from ...scheduler.timings import find_seconds
+from ...graph.expr.expr import walk
+from ...graph.lowering.program import Load, Product
+from ...scheduler.admission.bound import Room, find_bound
+from ...scheduler.admission.refusal import check_room, rank_limit
+from ...scheduler.ledger.timings import find_seconds
+from ...scheduler.session.cluster import session
+from ...scheduler.session.html import size_text
 from ...workers.kernels.compiled.telling import tell_interpreted
 from ...workers.lock_hint import MANY
 from ..execution.deferred import sketch_plan
@@ -27,8 +27,8 @@ from .planned import count_bytes_read, plan_stages
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...graph.expr import Expr
-    from ...graph.stage import Stage
+    from ...graph.expr.expr import Expr
+    from ...graph.lowering.stage import Stage
 
 __all__ = [
     "explain",

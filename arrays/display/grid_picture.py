@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...scheduler.html import escape, rank_colour
+from ...scheduler.session.html import escape, rank_colour
 
 if TYPE_CHECKING:
-    from ...graph.grid import Axis, Grid
+    from ...graph.chunks.grid import Axis, Grid
 
 SIDE, THIN = 120.0, 16.0
 """Points that the longest axis takes, and the shortest one at least."""

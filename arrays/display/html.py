@@ -6,11 +6,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, ClusterError
-from ...graph.expr import walk
-from ...graph.lower import lower
-from ...scheduler.cluster import running
-from ...scheduler.html import escape, size_text, table
-from ...scheduler.kept import Kept
+from ...graph.expr.expr import walk
+from ...graph.lowering.lower import lower
+from ...scheduler.session.cluster import running
+from ...scheduler.session.html import escape, size_text, table
+from ...scheduler.session.pin import Kept
 from ..execution.compute import owners
 from ..execution.deferred import outline_plan
 from .grid_picture import grid_svg, legend

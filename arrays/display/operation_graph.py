@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...graph.expr import Expr, walk
+from ...graph.expr.expr import Expr, walk
 from ..execution.deferred import sketch_plan
 from ..execution.holders import held_arrays
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
-from ...scheduler.html import escape
+from ...scheduler.session.html import escape
 from .graph_layout import lay_out
 
 if TYPE_CHECKING:

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...graph.access import ByBlock, Rows
-from ...graph.expr import walk
-from ...graph.lower import lower
-from ...graph.program import Load, Product
-from ...scheduler.cluster import running
-from ...scheduler.lineage import Known, find_history
+from ...graph.chunks.block_reads import ByBlock, Rows
+from ...graph.expr.expr import walk
+from ...graph.lowering.lower import lower
+from ...graph.lowering.program import Load, Product
+from ...scheduler.ledger.lineage import Known, find_history
+from ...scheduler.session.cluster import running
 from ..execution.deferred import outline_plan, sketch_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ...graph.expr import Expr
-    from ...graph.grid import Grid
-    from ...graph.stage import Stage
+    from ...graph.chunks.grid import Grid
+    from ...graph.expr.expr import Expr
+    from ...graph.lowering.stage import Stage
     from ..base import ArrayBase
 
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, MissingFile, bad
-from ...scheduler.html import rank_colour, size_text
+from ...scheduler.session.html import rank_colour, size_text
 from ..execution.holders import held_arrays
 from .chunk_graphs import LEVELS, make_task_graph
 from .operation_graph import operations
@@ -16,8 +16,8 @@ from .planned import plan_stages
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ...graph.expr import Expr
-    from ...graph.stage import Stage
+    from ...graph.expr.expr import Expr
+    from ...graph.lowering.stage import Stage
     from ..array import Array
     from ..base import ArrayBase
 

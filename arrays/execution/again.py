@@ -20,15 +20,15 @@ from weakref import ref
 
 import numpy as np
 
-from ...graph.expr import walk
+from ...graph.expr.expr import walk
 from ...graph.kinds.source import Host
-from ...scheduler.cluster import session
+from ...scheduler.session.cluster import session
 from .compute import compute_array, persist
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...graph.expr import Expr
+    from ...graph.expr.expr import Expr
     from ..base import ArrayBase
 
 PART = 8

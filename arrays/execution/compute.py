@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, OutOfMemory, WaitTimeout, bad
-from ...graph.expr import remove_pins, walk
-from ...graph.holding import HELD
+from ...graph.expr.expr import remove_pins, walk
 from ...graph.kinds.anchor import restored, spread_over
 from ...graph.kinds.source import Host
-from ...scheduler.cluster import session
-from ...scheduler.kept import Kept
-from ...scheduler.lineage import locate_chunks
-from ...scheduler.pages.counting import count_additions
+from ...graph.passes.hold_sources import HELD
+from ...scheduler.ledger.lineage import locate_chunks
+from ...scheduler.session.cluster import session
+from ...scheduler.session.pin import Kept
+from ...scheduler.shared.pages.counting import count_additions
 from ...scheduler.tasks.future import note_interrupt
 from ...workers.config import config
 from ..base import ArrayBase, LazyCalls, LazyWrites, make, wrap
@@ -33,7 +33,7 @@ from .scalar_results import stays_array
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...graph.expr import Expr
+    from ...graph.expr.expr import Expr
     from ..array import Array
 
 __all__ = [

@@ -23,16 +23,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...graph import names, origin
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import bad
-from ...graph.expr import Expr, remove_pins, rewrite, walk, with_operands
-from ...graph.grid import Axis, Grid
+from ...graph.expr import names, origin
+from ...graph.expr.expr import Expr, remove_pins, rewrite, walk, with_operands
 from ...graph.kinds.deferred import Deferred
 from ...graph.kinds.elementwise import Elementwise
 from ...graph.kinds.mapping import BlockFunction, MapBlocks
 from ...graph.kinds.move import Move
 from ...graph.kinds.source import Host, Ramp, Random
-from ...scheduler.cluster import running, session
+from ...scheduler.session.cluster import running, session
 from ..base import ArrayBase, alias, make, wrap, wrap_unsized
 from ..chunking.rechunk import regrid
 

@@ -8,18 +8,18 @@ import numpy as np
 
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
-from ...scheduler.cluster import session
-from ...scheduler.kept import Kept
-from ...scheduler.places import cut
-from ...workers import host
+from ...scheduler.session.chunk_locations import cut
+from ...scheduler.session.cluster import session
+from ...scheduler.session.pin import Kept
 from ...workers.gangs.local_chunks import LocalChunks
+from ...workers.sources import source_reader
 from ..base import ArrayBase
 from .compute import owners
 
 if TYPE_CHECKING:
-    from ...graph.expr import Expr
-    from ...scheduler.places import Columns
-    from ...workers.rank import Rank
+    from ...graph.expr.expr import Expr
+    from ...scheduler.session.chunk_locations import Columns
+    from ...workers.rank.rank import Rank
 
 Values = np.ndarray[Any, Any]
 
@@ -91,7 +91,7 @@ def _local_chunks(array: ArrayBase) -> LocalChunks:
     held: dict[tuple[int, int], Values] = {}
     for task, place in columns.rows():
         if place.owner < 0:
-            mine = [(b, host.read(_data(root), root.grid.block_slices(b))) for b in columns.blocks(task)]
+            mine = [(b, source_reader.read(_data(root), root.grid.block_slices(b))) for b in columns.blocks(task)]
         else:
             key = (place.owner, place.source)
             if key not in held:

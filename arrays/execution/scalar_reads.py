@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph import names
-from ...graph.axismap import Fixed, Slice
-from ...graph.expr import Expr, walk
+from ...graph.chunks.axismap import Fixed, Slice
+from ...graph.expr import names
+from ...graph.expr.expr import Expr, walk
 from ...graph.kinds.mapping import MapBlocks
 from ...graph.kinds.move import Move
 from ...graph.kinds.reshape import Reshape

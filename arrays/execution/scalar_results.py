@@ -14,7 +14,7 @@ from ...graph.kinds.reshape import Reshape
 from ...graph.kinds.source import Constant, Host, Source
 
 if TYPE_CHECKING:
-    from ...graph.expr import Expr
+    from ...graph.expr.expr import Expr
 
 SUBARRAY = "subarray"
 """Name of a move that leaves a 0-d array: a key with an ellipsis."""

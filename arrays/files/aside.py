@@ -20,8 +20,8 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, FileError, FileExists, MissingFile, bad
-from ...scheduler.cluster import session
-from ...workers.stored import Runs
+from ...scheduler.session.cluster import session
+from ...workers.sources.arrow_folder import Runs
 from ..base import wrap
 from ..execution.deferred import expand_recipes
 from .turns import turn
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from ...graph.grid import Grid
+    from ...graph.chunks.grid import Grid
     from ..array import Array
 
 FILE_BYTES = 1 << 24

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import check_integer
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, DTypeError, FileFormatError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ...workers.arrow import arrow, value_type
 from ...workers.config import config
-from ...workers.formats.csv import (
+from ...workers.sources.arrow import arrow, value_type
+from ...workers.sources.formats.csv import (
     PACKED,
     WHOLE,
     CsvPieces,
@@ -33,7 +33,7 @@ from .tables import Asked, build, check_once, find_partitions
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ...workers.formats.places import Place
+    from ...workers.sources.formats.places import Place
 
 __all__ = [
     "read_csv",

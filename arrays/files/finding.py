@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from ...graph.errors import ArgumentError, FileError, MissingFile, bad
-from ...scheduler.cluster import session
-from ...workers.formats.places import Place, describe, file_system, is_url
-from ...workers.formats.uploads import MOVING
+from ...scheduler.session.cluster import session
+from ...workers.sources.formats.places import Place, describe, file_system, is_url
+from ...workers.sources.formats.uploads import MOVING
 from .aside import path_of
 
 if TYPE_CHECKING:

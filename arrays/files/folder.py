@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph import origin
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, FileFormatError, MissingFile, bad
-from ...graph.expr import Expr
-from ...graph.grid import Axis, Grid
+from ...graph.expr import origin
+from ...graph.expr.expr import Expr
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, HostData
-from ...workers.stored import ArrowFolder, Runs, file_name
+from ...workers.sources.arrow_folder import ArrowFolder, Runs, file_name
 from ..base import as_array_nocopy, check_grid, make, wrap
 from ..chunking.rechunk import rechunk, regrid
 from ..execution.deferred import evaluate
@@ -24,7 +24,7 @@ from .aside import aside, check_sizes, path_of, runs_of, write_once
 from .npy import map_file, pack_fields, to_npy
 
 if TYPE_CHECKING:
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
     from ..array import Array
 
 __all__ = [

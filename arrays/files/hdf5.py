@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph import origin
 from ...graph.errors import (
     ArgumentError,
     DTypeError,
@@ -21,14 +20,15 @@ from ...graph.errors import (
     MissingFile,
     bad,
 )
-from ...graph.expr import Expr
+from ...graph.expr import origin
+from ...graph.expr.expr import Expr
 from ...graph.kinds.source import Host, HostData
 from ...workers.config import config
-from ...workers.formats import successors
-from ...workers.formats.places import describe, is_url
-from ...workers.stores import hdf5, netcdf
-from ...workers.stores.libraries import is_of, library
-from ...workers.stores.sources import is_written
+from ...workers.sources.formats import successors
+from ...workers.sources.formats.places import describe, is_url
+from ...workers.sources.stores import hdf5, netcdf
+from ...workers.sources.stores.libraries import is_of, library
+from ...workers.sources.stores.sources import is_written
 from ..base import as_array_nocopy, check_dtype, wrap
 from ..chunking.stored import grid_over, stored_chunks
 from .aside import aside, write_once
@@ -39,7 +39,7 @@ from .uploading import BLOCK, local_copy, upload_file
 from .writing import write_here
 
 if TYPE_CHECKING:
-    from ...workers.formats.places import Place
+    from ...workers.sources.formats.places import Place
     from ..array import Array
     from .finding import Options
     from .writing import Job

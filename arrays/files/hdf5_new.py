@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import FileError
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks.hdf5 import PART, part_path
-from ...workers.stores.libraries import library
+from ...workers.sources.stores.libraries import library
 from ..base import make
 from ..chunking.rechunk import regrid
 from ..chunking.stored import grid_of_objects

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph import origin
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, bad
-from ...graph.expr import Expr
-from ...graph.grid import Axis, Grid
+from ...graph.expr import origin
+from ...graph.expr.expr import Expr
 from ...graph.kinds.source import Host, HostData
-from ...workers.formats.images import ImageStack, check_image, read_image
+from ...workers.sources.formats.images import ImageStack, check_image, read_image
 from ..base import check_dtype, check_grid, wrap
 from ..creation.ranges import arange
 from ..user_functions.map_blocks import map_blocks
@@ -20,7 +20,7 @@ from .finding import find_files, need
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...workers.formats.places import Place
+    from ...workers.sources.formats.places import Place
     from ..array import Array
 
 __all__ = [

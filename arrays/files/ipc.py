@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import FileFormatError
-from ...workers.arrow import arrow
-from ...workers.formats.tables import IpcPieces, open_ipc
+from ...workers.sources.arrow import arrow
+from ...workers.sources.formats.tables import IpcPieces, open_ipc
 from .finding import find_files
 from .table_writer import write_table
 from .tables import Asked, build, find_partitions, join_schemas
@@ -16,7 +16,7 @@ from .tables import Asked, build, find_partitions, join_schemas
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...workers.formats.places import Place
+    from ...workers.sources.formats.places import Place
 
 __all__ = [
     "read_feather",

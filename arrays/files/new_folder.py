@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...workers.formats.places import is_url
-from ...workers.formats.uploads import Upload
+from ...workers.sources.formats.places import is_url
+from ...workers.sources.formats.uploads import Upload
 from .aside import aside, check_sizes
 from .uploading import check_uploaded, upload_folder
 

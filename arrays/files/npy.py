@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph import origin
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, FileError, FileFormatError, MissingFile, bad
-from ...graph.expr import Expr
-from ...graph.grid import Axis, Grid
+from ...graph.expr import origin
+from ...graph.expr.expr import Expr
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, HostData
-from ...workers.formats.places import is_url
-from ...workers.formats.stacks import NpyStack, read_header
+from ...workers.sources.formats.places import is_url
+from ...workers.sources.formats.stacks import NpyStack, read_header
 from ..base import as_array_nocopy, grid_for, make, wrap
 from ..chunking.rechunk import regrid
 from ..creation.from_data import from_array
@@ -31,8 +31,8 @@ from .writing import write_in_order
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...graph.expr import DType
-    from ...workers.formats.places import Place
+    from ...graph.expr.expr import DType
+    from ...workers.sources.formats.places import Place
     from ..array import Array
     from .finding import Options
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph import origin
 from ...graph.arguments import check_integer
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, AxisError, FileFormatError, MissingFile, bad
-from ...graph.expr import Expr
-from ...graph.grid import Axis, Grid
+from ...graph.expr import origin
+from ...graph.expr.expr import Expr
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, HostData
-from ...workers.formats.stacks import NpyStack
+from ...workers.sources.formats.stacks import NpyStack
 from ..base import as_array_nocopy, check_grid, make, wrap
 from ..chunking.rechunk import regrid
 from ..execution.deferred import evaluate

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...workers.arrow import arrow
-from ...workers.formats.tables import ParquetPieces, read_footer
+from ...workers.sources.arrow import arrow
+from ...workers.sources.formats.tables import ParquetPieces, read_footer
 from .finding import find_files
 from .table_writer import write_table
 from .tables import Asked, build, find_partitions, join_schemas

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...graph.errors import ArgumentError, FileError, FileFormatError, MissingFile, bad
-from ...workers.stores.libraries import is_of, library
+from ...workers.sources.stores.libraries import is_of, library
 
 LOCAL = ("file://", "local://")
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Slice
-from ...graph.expr import walk
+from ...graph.chunks.axismap import Slice
+from ...graph.expr.expr import walk
 from ...graph.kinds.elementwise import Elementwise
 from ...graph.kinds.move import Move
 from ...graph.kinds.source import Host
-from ...workers.stores.hdf5 import Hdf5Array
-from ...workers.stores.libraries import is_of
-from ...workers.stores.zarr import ZarrArray, opened, place_of
+from ...workers.sources.stores.hdf5 import Hdf5Array
+from ...workers.sources.stores.libraries import is_of
+from ...workers.sources.stores.zarr import ZarrArray, opened, place_of
 from ..chunking.stored import layers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...graph.expr import Expr
+    from ...graph.expr.expr import Expr
     from ...graph.kinds.source import HostData
     from ..array import Array
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, FileError, ShapeError, bad
 from ...graph.kinds.source import Host
-from ...scheduler.cluster import session
-from ...workers.stores.libraries import is_of
-from ...workers.stores.zarr import name_of
+from ...scheduler.session.cluster import session
+from ...workers.sources.stores.libraries import is_of
+from ...workers.sources.stores.zarr import name_of
 from ..base import ArrayBase, LazyWrites, as_array
 from ..creation.from_data import from_array
 from .aside import write_once

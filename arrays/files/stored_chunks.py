@@ -9,8 +9,8 @@ from ...workers.config import config
 from ..base import grid_for
 
 if TYPE_CHECKING:
-    from ...graph.expr import DType
-    from ...graph.grid import Grid
+    from ...graph.chunks.grid import Grid
+    from ...graph.expr.expr import DType
 
 
 def grid_of_stored(operation: str, chunks: Any, shape: tuple[int, ...], stored: tuple[int, ...], dtype: DType) -> Grid:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ...workers.stored import file_name
+from ...workers.sources.arrow_folder import file_name
 from ..base import ArrayBase, as_array_nocopy, make
 from ..chunking.rechunk import align_chunks, regrid
 from ..execution.deferred import evaluate

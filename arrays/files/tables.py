@@ -10,24 +10,24 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from ...graph import origin
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, DTypeError, FileFormatError, bad
-from ...graph.expr import Expr
-from ...graph.grid import Axis, Grid
+from ...graph.expr import origin
+from ...graph.expr.expr import Expr
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, HostData
-from ...workers.arrow import arrow, without_views
-from ...workers.formats.csv import CsvPieces
-from ...workers.formats.table_blocks import TableColumns
-from ...workers.formats.tables import Pieces, plain_dtype
+from ...workers.sources.arrow import arrow, without_views
+from ...workers.sources.formats.csv import CsvPieces
+from ...workers.sources.formats.table_blocks import TableColumns
+from ...workers.sources.formats.tables import Pieces, plain_dtype
 from ..base import check_grid, grid_for, make, wrap
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros
 from ..execution.deferred import evaluate
 
 if TYPE_CHECKING:
-    from ...graph.expr import DType
-    from ...workers.formats.places import Place
+    from ...graph.expr.expr import DType
+    from ...workers.sources.formats.places import Place
     from ..array import Array
 
 NULLS = (None, "raise", "nan", "mask")

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph import origin
 from ...graph.arguments import check_integer
 from ...graph.errors import DTypeError, FileFormatError
-from ...graph.expr import Expr
+from ...graph.expr import origin
+from ...graph.expr.expr import Expr
 from ...graph.kinds.source import Host, HostData
-from ...workers.formats.places import describe
-from ...workers.formats.tiff import TiffSeries, find_lead, open_tiff
+from ...workers.sources.formats.places import describe
+from ...workers.sources.formats.tiff import TiffSeries, find_lead, open_tiff
 from ..base import wrap
 from .finding import find_one, need
 from .stored_chunks import grid_of_stored
 
 if TYPE_CHECKING:
-    from ...workers.formats.places import Place
+    from ...workers.sources.formats.places import Place
     from ..array import Array
 
 __all__ = [

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...graph.errors import FileError, FileExists
-from ...workers.formats.places import file_system
-from ...workers.formats.uploads import MOVING, PARTIAL, Upload
+from ...workers.sources.formats.places import file_system
+from ...workers.sources.formats.uploads import MOVING, PARTIAL, Upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import FileError
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction, MapBlocks, Payload
-from ...scheduler.cluster import session
+from ...scheduler.session.cluster import session
 from ...workers.config import config
-from ...workers.stores.handed import Writer, slices_of, write
-from ...workers.stores.libraries import is_of
-from ...workers.stores.zarr import (
+from ...workers.sources.stores.handed import Writer, slices_of, write
+from ...workers.sources.stores.libraries import is_of
+from ...workers.sources.stores.zarr import (
     arrives,
     can_travel,
     folder_of,
@@ -138,7 +138,7 @@ def _check(operation: str, target: Target, count: int) -> None:
 
 def remove_partial(folder: str) -> None:
     """Remove what a rank that has died was writing to files of a store, which gets another name when it is whole."""
-    from ...scheduler.cluster import cluster
+    from ...scheduler.session.cluster import cluster
 
     if not cluster().losses:
         return

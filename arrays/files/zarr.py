@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
-from ...workers.stores.libraries import is_of
-from ...workers.stores.stand_in import stand_in
+from ...workers.sources.stores.libraries import is_of
+from ...workers.sources.stores.stand_in import stand_in
 from ..base import as_array_nocopy
 from ..creation.from_data import from_array
 from .aside import write_once

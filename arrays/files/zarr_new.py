@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, ChunksError, DTypeError, FileError, FileExists, FileFormatError, bad
-from ...workers.stores.libraries import is_of, library
-from ...workers.stores.zarr import METADATA, array_at
+from ...workers.sources.stores.libraries import is_of, library
+from ...workers.sources.stores.zarr import METADATA, array_at
 from .aside import aside
 from .places import Place, find_node
 from .rereads import reads

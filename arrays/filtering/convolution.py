@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Slice
+from ...graph.chunks.axismap import Slice
+from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.positions import Runs
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ...graph.positions import Runs
 from ..base import check_axis, make
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import attempt, find, numbers

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, check_axis, make
 from ..borrowed.documents import described

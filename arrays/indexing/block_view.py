@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import AxisMap, Slice
+from ...graph.chunks.axismap import AxisMap, Slice
+from ...graph.chunks.grid import Axis
+from ...graph.chunks.positions import Runs
 from ...graph.errors import IndexingError, bad
-from ...graph.grid import Axis
-from ...graph.positions import Runs
 from ..ops.moving import Step, move
 
 if TYPE_CHECKING:

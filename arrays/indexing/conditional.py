@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, check_axes, check_own, check_shape, make
 from ..chunking.rechunk import regrid
@@ -25,7 +25,7 @@ from ..values import copied, hold
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
     from ..array import Array
 
 __all__ = [

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import AxisMap, Fixed, Slice
+from ...graph.chunks.axismap import AxisMap, Fixed, Slice
+from ...graph.chunks.grid import Axis, Grid, merge_tiny_chunks
+from ...graph.chunks.positions import Take
 from ...graph.errors import IndexingError, bad
-from ...graph.grid import Axis, Grid, merge_tiny_chunks
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ...graph.kinds.points import TakePoints
 from ...graph.kinds.source import Full
-from ...graph.positions import Take
-from ...graph.recurring import BLOCKS, recurs
+from ...graph.lowering.interned import BLOCKS, recurs
 from ...workers.kernels.blocks.picking import field
 from ..base import ArrayBase, alias, as_array, make, wrap
 from ..chunking.rechunk import regrid

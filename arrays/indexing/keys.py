@@ -16,7 +16,7 @@ from ..base import ArrayBase, snapshot
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ...graph.grid import Index
+    from ...graph.chunks.grid import Index
 
 Entry = slice | int | np.ndarray[Any, Any]
 

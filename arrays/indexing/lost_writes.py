@@ -23,11 +23,11 @@ from ...graph.kinds.move import Move
 from ...graph.kinds.points import PutPoints
 from ...graph.kinds.reshape import Reshape
 from ...graph.kinds.source import Full
-from ...workers.boundary import caller, warn
+from ...workers.public_api import caller, warn
 from ..base import Reshaped
 
 if TYPE_CHECKING:
-    from ...graph.expr import Expr
+    from ...graph.expr.expr import Expr
     from ..base import ArrayBase
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import is_integer
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import IndexingError, bad
-from ...graph.grid import Axis, Grid
 from ..base import ArrayBase, as_array, check_axis
 from ..chunking.rechunk import regrid
 from ..ops.moving import moveaxis

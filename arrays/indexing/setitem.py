@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import AxisMap, Fixed, Place, Slice, Spread
+from ...graph.chunks.axismap import AxisMap, Fixed, Place, Slice, Spread
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ...graph.kinds.points import PutPoints, last_by_block
 from ...graph.kinds.source import Full
-from ...graph.recurring import BLOCKS, recall, recurs
+from ...graph.lowering.interned import BLOCKS, recall, recurs
 from ..base import ArrayBase, alias, as_array, make, snapshot, wrap
 from ..chunking.rechunk import regrid
 from ..execution.deferred import Chosen, defer
@@ -59,7 +59,8 @@ if TYPE_CHECKING:
     from .keys import Plain
 
 MOST_ROUTES = 32
-"""So many elements or slices set one after the other are one move; see `graph.writes` for more elements."""
+"""So many elements or slices set one after the other are one move; for more elements see
+`graph.passes.merge_setitems`."""
 
 
 def assign(x: Array, key: Any, value: Any) -> Array:

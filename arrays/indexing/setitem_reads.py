@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...graph.axismap import Place, Spread
+from ...graph.chunks.axismap import Place, Spread
 from ...graph.kinds.move import Move
 from .keys import forward
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...graph.expr import Expr
-    from ...graph.grid import Axis
+    from ...graph.chunks.grid import Axis
+    from ...graph.expr.expr import Expr
     from ...graph.kinds.move import Route
 
 LEVELS = 8

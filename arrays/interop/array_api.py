@@ -11,7 +11,7 @@ from ...graph.errors import ArgumentError, bad
 from ..base import DEVICE, check_device
 
 if TYPE_CHECKING:
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
 
 __all__ = [
     "__array_api_version__",

@@ -10,7 +10,7 @@ from ...graph.errors import ArgumentError, DTypeError, bad
 from ..base import ArrayBase, check_dtype
 
 if TYPE_CHECKING:
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
 
 __all__ = [
     "can_cast",

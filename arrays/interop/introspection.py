@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...scheduler.here import count_scripts
+from ...scheduler.session.runtime_context import count_scripts
 from ..base import ArrayBase, check_axes
 
 __all__ = [

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...graph import foreign
-from ...graph.foreign import FUNCTIONS
-from ...graph.keywords import near
+from ...graph import migration_hints
+from ...graph.keyword_hints import near
+from ...graph.migration_hints import FUNCTIONS
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -103,8 +103,8 @@ def missing_method(array: Array, name: str) -> AttributeError:
     meant = near(name, [n for n in dir(array) if not n.startswith("_")])
     if name in METHODS:
         text += f"; {METHODS[name]}"
-    elif name in foreign.METHODS:
-        text += f"; {foreign.METHODS[name]}"
+    elif name in migration_hints.METHODS:
+        text += f"; {migration_hints.METHODS[name]}"
     elif name in dir(module) and callable(getattr(module, name)):
         text += f"; windrow.{name}() is a function"
     elif hasattr(np.ndarray, name):

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Slice
+from ...graph.chunks.axismap import Slice
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ..base import as_array, broadcast_shape, make
@@ -21,7 +21,7 @@ from ..refitting import refittable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
     from ..array import Array
 
 WHOLE = 1 << 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.grid import Axis, Grid
 from ...workers.kernels.blocks.factors import BASE
 from ..ops.elementwise import astype
 from ..ops.moving import matrix_transpose

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.keywords import refuse
+from ...graph.keyword_hints import refuse
 from ..base import ArrayBase, as_array, check_dtype
 from ..creation.diagonals import diagonal
 from ..ops.elementwise import astype

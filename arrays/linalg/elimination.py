@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import bad
-from ...graph.grid import Axis, Grid
 from ..base import as_array
 from ..creation.ranges import eye
 from ..ops.elementwise import astype, real

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Grid
 from ...graph.errors import ArgumentError, bad
-from ...graph.grid import Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, make
 from ..chunking.rechunk import regrid

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import make
 from ..chunking.rechunk import regrid

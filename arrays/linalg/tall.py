@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...graph.axismap import Slice
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.axismap import Slice
+from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.positions import Runs
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
-from ...graph.positions import Runs
 from ...workers.kernels.blocks.tallqr import count_packed_rows
 from ..base import make
 from ..chunking.rechunk import regrid

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, bad
-from ...graph.grid import Axis, Grid
 from ..base import as_array
 from ..chunking.rechunk import regrid
 from ..creation.diagonals import tril, triu

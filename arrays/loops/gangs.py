@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.grid import Axis, Grid
-from ...graph.halos.plan import BlockCall, HaloPlan, Leaf, Read
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.gang import Gang, Out, share
-from ...scheduler.cluster import session
-from ...workers.loops.interpreted import step_singles
-from ...workers.loops.regions import Layout
-from ...workers.loops.run import HaloLoop
-from ...workers.loops.slabs import count_bytes
+from ...graph.stencil.plan import BlockCall, HaloPlan, Leaf, Read
+from ...scheduler.session.cluster import session
+from ...workers.stencil_loops.interpreted import step_singles
+from ...workers.stencil_loops.regions import Layout
+from ...workers.stencil_loops.run import HaloLoop
+from ...workers.stencil_loops.slabs import count_bytes
 from ..base import make, wrap
 from ..chunking.rechunk import regrid
 from ..execution.deferred import evaluate
@@ -30,7 +30,7 @@ from ..user_functions.spmd import _fill
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...graph.expr import Expr
+    from ...graph.expr.expr import Expr
 
 UNEVEN = 1.15
 """Members' rows are dealt out anew where one has so many times its share."""

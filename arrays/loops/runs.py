@@ -1,7 +1,7 @@
 """Loops step by step: what a step makes is stored, the next one reads it, and nothing older is kept.
 
-The stages of a body are lowered once and repeated (`scheduler.repeated`). A body with an operation that must know
-values before it is planned, such as sorting, is planned anew in each step. A step is handed in while the one before it
+The stages of a body are lowered once and repeated (`scheduler.session.step_replay`). A body with an operation that must
+know values before it is planned, such as sorting, is planned anew in each step. A step is handed in while the one before it
 runs; the condition of a `while_loop` is computed where its value is, and looked at before the next.
 
 Now and then a snapshot is taken: the driver reads what the loop carries, and goes on from there. A chunk that a dead
@@ -18,15 +18,15 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...graph import names
-from ...graph.expr import Expr, walk
-from ...graph.halos.analysis import find_plan
-from ...graph.halos.views import NotLocal
+from ...graph.expr import names
+from ...graph.expr.expr import Expr, walk
 from ...graph.kinds.deferred import Deferred
 from ...graph.kinds.source import Host, HostData
-from ...scheduler.cluster import session
-from ...scheduler.kept import Kept
-from ...scheduler.repeated import Repeated
+from ...graph.stencil.analysis import find_plan
+from ...graph.stencil.views import NotLocal
+from ...scheduler.session.cluster import session
+from ...scheduler.session.pin import Kept
+from ...scheduler.session.step_replay import Repeated
 from ..base import ArrayBase, wrap
 from ..execution.compute import persist
 from ..execution.deferred import evaluate
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from ...graph.halos.plan import HaloPlan
+    from ...graph.stencil.plan import HaloPlan
     from ..array import Array
 
 WORTH = 20

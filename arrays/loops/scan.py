@@ -17,7 +17,7 @@ from .structures import Structure, take_apart
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...graph.expr import Expr
+    from ...graph.expr.expr import Expr
     from ..array import Array
     from .tracing import Trace
 

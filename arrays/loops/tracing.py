@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...graph import names
 from ...graph.errors import ArgumentError, DTypeError, ShapeError
-from ...graph.expr import Expr, Op, rewrite, walk
+from ...graph.expr import names
+from ...graph.expr.expr import Expr, Op, rewrite, walk
 from ...graph.kinds.deferred import Deferred
 from ...graph.kinds.gang import Gang
 from ...graph.kinds.mapping import MapBlocks
 from ...graph.kinds.source import Full
-from ...workers.pages.additions import IN_LOOP
+from ...workers.shared.pages.additions import IN_LOOP
 from ..base import ArrayBase, as_array, wrap
 from ..chunking.rechunk import regrid
 from .structures import Structure, arrange, take_apart
@@ -25,7 +25,7 @@ from .structures import Structure, arrange, take_apart
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
 
-    from ...graph.grid import Grid
+    from ...graph.chunks.grid import Grid
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, bad
-from ...graph.grid import Axis, Grid
 from ...workers.kernels.blocks.interpolation import Affine, Lines
 from ..base import as_array, check_axis, check_shape, few
 from ..borrowed.documents import described

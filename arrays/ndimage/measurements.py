@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import check_integer
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks.measures import record
 from ..base import make

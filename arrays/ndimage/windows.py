@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks.interpolation import ENDLESS, Affine, Lines, Spline, fold
 from ..base import as_array, grid_for, make

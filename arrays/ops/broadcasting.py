@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Fixed, Slice
+from ...graph.chunks.axismap import Fixed, Slice
+from ...graph.chunks.grid import Axis
 from ...graph.errors import ShapeError, bad
-from ...graph.grid import Axis
 from ..base import ArrayBase, as_array, broadcast_shape, check_shape, grid_for
 from ..chunking.rechunk import common_axes, regrid
 from .moving import move

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Slice
-from ...graph.counted import Counted, Marked
+from ...graph.chunks.axismap import Slice
+from ...graph.chunks.counted_positions import Counted, Marked
+from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.positions import Runs
 from ...graph.errors import ArgumentError, DTypeError, IndexingError, ShapeError, bad
 from ...graph.few import distinct
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
-from ...graph.positions import Runs
 from ..base import ArrayBase, as_array, check_axis, make
 from ..execution.deferred import defer_unsized
 from .broadcasting import broadcast_to
@@ -26,7 +26,7 @@ from .taking import map_axis, points_step, take_positions
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from ...graph.axismap import AxisMap
+    from ...graph.chunks.axismap import AxisMap
     from ..array import Array
 
 MANY = 64

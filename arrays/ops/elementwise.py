@@ -9,7 +9,7 @@ import numpy as np
 
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, DTypeError, bad
-from ...graph.keywords import refuse
+from ...graph.keyword_hints import refuse
 from ...graph.kinds.elementwise import Elementwise, Scalar
 from ..base import SCALARS, as_array, check_device, check_dtype, gives_view, make
 from ..values import hold

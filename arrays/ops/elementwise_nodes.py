@@ -18,7 +18,7 @@ from ..values import hold, read
 from .selections import over_chosen
 
 if TYPE_CHECKING:
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
     from ..array import Array
     from ..values import Rule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import DTypeError, ShapeError, bad
-from ...graph.keywords import refuse
+from ...graph.keyword_hints import refuse
 from ...graph.kinds.reduction import count_reduced
 from ..base import as_array, check_axis
 from .outputs import deliver, deliver_positions, deliver_reduced

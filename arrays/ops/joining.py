@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Slice
-from ...graph.counted import Counted
+from ...graph.chunks.axismap import Slice
+from ...graph.chunks.counted_positions import Counted
+from ...graph.chunks.grid import Axis, Grid, merge_tiny_chunks
+from ...graph.chunks.positions import Periodic
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid, merge_tiny_chunks
 from ...graph.kinds.move import Move, Route, join_operands
-from ...graph.positions import Periodic
 from ..base import LONGEST, ArrayBase, as_array, check_axis, check_dtype, check_shape, few, make
 from .elementwise import astype
 from .moving import expand_dims

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import is_integer
-from ...graph.axismap import AxisMap, Fixed, Slice
+from ...graph.chunks.axismap import AxisMap, Fixed, Slice
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
 from ..base import ArrayBase, as_array, check_axes, check_axis, gives_view, make
 

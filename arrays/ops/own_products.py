@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ...graph.axismap import Slice
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.axismap import Slice
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.contraction import WANTED_TASKS, Contract
 from ...graph.kinds.move import Move, Route
 from ..base import make

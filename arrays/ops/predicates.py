@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import check_integer
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Full
 from ..base import as_array, check_axis, grid_for, make

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.contraction import Contract, cut_blocks, split_for
 from ...graph.kinds.move import rechunk as rechunk_move
 from ...graph.kinds.reduction import Reduce

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import is_integer
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.reduction import Reduce, accumulator, count_reduced, reduce_grid
 from ...graph.kinds.source import Constant
-from ...workers.boundary import warn
 from ...workers.kernels.functions import EMPTY, UNFREE
+from ...workers.public_api import warn
 from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_dtype, make
 from ..chunking.rechunk import regrid
 from ..values import assigned, hold
@@ -25,7 +25,7 @@ from .sliding_window import reduce_windows
 from .ufuncs import UFUNCS, add, maximum, minimum, multiply
 
 if TYPE_CHECKING:
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
     from ..array import Array
 
 Axes = int | Sequence[int] | None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.keywords import refuse
+from ...graph.keyword_hints import refuse
 from ..base import as_array, check_dtype
 from .elementwise_nodes import apply, cast
 from .outputs import deliver_reduced, dtype_by_out

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ChunksError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.reshape import ReshapeBlocks
 from ..base import as_array, check_shape, make
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from ...graph.keywords import aside
+from ...graph.keyword_hints import aside
 from ...graph.kinds.reduction import Reduce, reduce_grid
 from ..base import ArrayBase, check_dtype, make
 from .elementwise_nodes import apply, choose

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from ...graph.keywords import aside
+from ...graph.keyword_hints import aside
 from ..base import SCALARS, ArrayBase, wrap
 from ..execution.deferred import Chosen, defer_unsized
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import AxisMap, Slice
+from ...graph.chunks.axismap import AxisMap, Slice
+from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.positions import Runs
 from ...graph.errors import BadValue, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import rechunk as rechunk_move
 from ...graph.kinds.source import Full
-from ...graph.positions import Runs
-from ...graph.windows import WINDOWS, Windowed, find_windows
+from ...graph.passes.windows import WINDOWS, Windowed, find_windows
 from ..base import as_array, check_axis, check_shape, make, wrap
 from ..refitting import refittable
 from .moving import move, transpose

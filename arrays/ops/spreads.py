@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import DTypeError, bad
-from ...graph.keywords import refuse
+from ...graph.keyword_hints import refuse
 from ..base import as_array, check_dtype
 from .elementwise_nodes import apply, cast
 from .outputs import deliver, deliver_reduced
@@ -27,7 +27,7 @@ from .selected import reduces_selection
 from .ufuncs import absolute, divide, multiply, sqrt, subtract
 
 if TYPE_CHECKING:
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
     from ..array import Array
 
 __all__ = [

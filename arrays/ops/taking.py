@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Slice
+from ...graph.chunks.axismap import Slice
+from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.positions import Take
 from ...graph.errors import ArgumentError, DTypeError, IndexingError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ...graph.positions import Take
 from ...workers.config import config
 from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_axis, gives_view, make
 from ..chunking.coalesce import whole
@@ -23,7 +23,7 @@ from .moving import Step, move, slice_axis
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...graph.axismap import AxisMap
+    from ...graph.chunks.axismap import AxisMap
     from ..array import Array
 
 __all__ = [

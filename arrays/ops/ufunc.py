@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
-from ...graph.keywords import refuse
+from ...graph.keyword_hints import refuse
 from ...graph.kinds.elementwise import Arg, Elementwise, Scalar
 from ..base import as_array, check_dtype, make
 from ..chunking.rechunk import align_chunks
@@ -21,7 +21,7 @@ from .selections import over_chosen
 from .ufunc_docs import describe
 
 if TYPE_CHECKING:
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
 
 _KEYWORDS = ["out", "where", "dtype", "casting"]
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.positions import Periodic
 from ...graph.errors import DTypeError, ShapeError, bad
-from ...graph.positions import Periodic
-from ...workers.boundary import warn
+from ...workers.public_api import warn
 from ..base import as_array, broadcast_shape, check_axis, grid_for
 from .elementwise import astype
 from .extremes import any

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.elementwise import Elementwise
 from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, alias, as_array, check_dtype, check_shape, make, wrap

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...graph.axismap import Halo, Slice
-from ...graph.expr import Expr, Op, rewrite, with_operands
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.axismap import Halo, Slice
+from ...graph.chunks.grid import Axis, Grid
+from ...graph.expr.expr import Expr, Op, rewrite, with_operands
 from ...graph.kinds.contraction import Contract
 from ...graph.kinds.elementwise import Elementwise
 from ...graph.kinds.mapping import BlockFunction

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import OutOfMemory
-from ...graph.expr import walk
-from ...scheduler.cluster import session
-from ...scheduler.html import size_text
-from ...scheduler.resources import read_bytes, read_ranks
+from ...graph.expr.expr import walk
+from ...scheduler.session.cluster import session
+from ...scheduler.session.html import size_text
+from ...scheduler.session.resources import read_bytes, read_ranks
 from ..base import wrap
 from ..display.explain import explain
 from ..execution.holders import held_arrays, map_held
@@ -16,7 +16,7 @@ from .search import Choice, Need, choose, find_places
 from .suggesting import describe_cut, suggest
 
 if TYPE_CHECKING:
-    from ...graph.expr import Expr
+    from ...graph.expr.expr import Expr
     from ..display.explain import Explanation
 
 __all__ = [

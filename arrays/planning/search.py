@@ -11,10 +11,10 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...graph.expr import walk
+from ...graph.expr.expr import walk
 from ...graph.kinds.move import Move
 from ...graph.kinds.source import Host, Source
-from ...scheduler.cluster import session
+from ...scheduler.session.cluster import session
 from ...workers.config import config
 from ..base import wrap
 from ..chunking.stored import grid_over
@@ -24,8 +24,8 @@ from .fitting import fit
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...graph.expr import Expr
-    from ...graph.grid import Grid
+    from ...graph.chunks.grid import Grid
+    from ...graph.expr.expr import Expr
     from ..display.explain import StageCost
 
 SCALES = (1.0, 4.0, 0.25, 1 / 16, 1 / 64)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...graph.expr import walk
+from ...graph.expr.expr import walk
 from ...graph.kinds.move import Move
-from ...scheduler.cluster import session
-from ...scheduler.html import size_text
+from ...scheduler.session.cluster import session
+from ...scheduler.session.html import size_text
 from ..display.explain import Suggestion
 from .search import Choice, Need, Place, choose, find_places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...graph.expr import Expr
+    from ...graph.expr.expr import Expr
 
 NODES = 2000
 """For larger graphs nothing is suggested: each try plans it anew."""

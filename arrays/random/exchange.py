@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Slice
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.axismap import Slice
+from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.positions import Runs
 from ...graph.kinds.mapping import BlockFunction
-from ...graph.positions import Runs
 from ..base import make, wrap_host
 from ..chunking.rechunk import regrid
 from ..execution.deferred import defer

@@ -19,7 +19,7 @@ from .drawing import F8, I8, Drawing, into, parameter, require_known
 from .exchange import permutation_of
 
 if TYPE_CHECKING:
-    from ...graph.grid import Grid
+    from ...graph.chunks.grid import Grid
     from ...workers.kernels.randoms.permuting import Seed
     from ..array import Array
 

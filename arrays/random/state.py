@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...graph import names
 from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.expr import names
 
 LAST = 1 << 62
 """Positions lie below this, so that four draws an element can still be numbered by 64 bits."""

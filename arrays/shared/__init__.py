@@ -6,9 +6,9 @@ and a space of jobs.
 
 from __future__ import annotations
 
-from ...scheduler.pages.shared_array import SharedArray
-from ...workers.shared_objects import Shared
-from ...workers.space import Space
+from ...scheduler.shared.pages.shared_array import SharedArray
+from ...workers.shared.shared_objects import Shared
+from ...workers.shared.space import Space
 from .arrays import array
 from .objects import object
 from .one_sided import Replicated, Symmetric, replicated, symmetric, sync

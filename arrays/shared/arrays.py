@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ...graph.arguments import is_integer
-from ...graph.chunks import parse_bytes
+from ...graph.chunks.normalize import parse_bytes
 from ...graph.errors import ArgumentError, bad
-from ...scheduler.cluster import running
-from ...scheduler.pages.shared_array import SharedArray
-from ...scheduler.resources import refuse_larger
-from ...workers.pages.files import UNIT
-from ...workers.pages.snapshot import Layout
+from ...scheduler.session.cluster import running
+from ...scheduler.session.resources import refuse_larger
+from ...scheduler.shared.pages.shared_array import SharedArray
+from ...workers.shared.pages.files import UNIT
+from ...workers.shared.pages.snapshot import Layout
 from ..base import ArrayBase, not_masked, plain_array
 from ..execution.compute import persist_array, wait
 

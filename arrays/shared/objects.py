@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...graph.errors import ArgumentError, bad
-from ...scheduler.sharing import share
-from ...workers.shared_objects import Shared
+from ...scheduler.shared.shared_objects import share
+from ...workers.shared.shared_objects import Shared
 from ..base import ArrayBase
 
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
-from ...graph.origin import find_origin
-from ...scheduler.cluster import session
-from ...scheduler.one_sided import make
-from ...scheduler.resources import refuse_larger
-from ...scheduler.sharing import make_once
-from ...workers.one_sided.atomics import supports
-from ...workers.one_sided.base import OneSided, together
-from ...workers.one_sided.replicated import Replicated
-from ...workers.one_sided.symmetric import Symmetric
+from ...graph.expr.origin import find_origin
+from ...scheduler.session.cluster import session
+from ...scheduler.session.resources import refuse_larger
+from ...scheduler.shared.shared_objects import make_once
+from ...scheduler.shared.symmetric import make
+from ...workers.shared.one_sided.atomics import supports
+from ...workers.shared.one_sided.base import OneSided, together
+from ...workers.shared.one_sided.replicated import Replicated
+from ...workers.shared.one_sided.symmetric import Symmetric
 from ..base import check_dtype, check_shape
 
 __all__ = [

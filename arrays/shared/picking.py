@@ -16,7 +16,7 @@ from ..user_functions.map_blocks import map_blocks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...scheduler.pages.shared_array import SharedArray
+    from ...scheduler.shared.pages.shared_array import SharedArray
     from ..array import Array
 
 EXPECTED = "positions along the first axes, lazy ones among them, then slices"

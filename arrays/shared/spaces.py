@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...scheduler.cluster import session
-from ...scheduler.sharing import make_once
-from ...scheduler.spaces import make_space
+from ...scheduler.session.cluster import session
+from ...scheduler.shared.shared_objects import make_once
+from ...scheduler.shared.spaces import make_space
 
 if TYPE_CHECKING:
-    from ...workers.space import Space
+    from ...workers.shared.space import Space
 
 
 def space() -> Space:

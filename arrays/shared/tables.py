@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
-from ...scheduler.sharing import share
-from ...workers.pages.lookup import NOTHING, Direct, Sorted, TableView, as_keys, checked, filled, find, signed
+from ...scheduler.shared.shared_objects import share
+from ...workers.shared.pages.lookup import NOTHING, Direct, Sorted, TableView, as_keys, checked, filled, find, signed
 from ..base import ArrayBase, plain_array
 from ..user_functions.map_blocks import map_blocks
 from .arrays import PAGE, make_empty, read_page

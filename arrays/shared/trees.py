@@ -14,8 +14,8 @@ import numpy as np
 
 from ...graph.arguments import is_integer
 from ...graph.errors import ArgumentError, BadValue, IndexingError, ShapeError, bad
-from ...scheduler.sharing import share
-from ...workers.changed_tree import ChangedTree, Part
+from ...scheduler.shared.shared_objects import share
+from ...workers.shared.changed_tree import ChangedTree, Part
 from ..base import ArrayBase, plain_array
 from ..execution.compute import compute_array
 from ..user_functions.gufunc import apply_gufunc

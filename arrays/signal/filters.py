@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.positions import Runs
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ...graph.positions import Runs
 from ..base import as_array, make
 from ..chunking.rechunk import regrid
 from ..ops.moving import move

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Slice, Spread
+from ...graph.chunks.axismap import Slice, Spread
+from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.positions import Periodic
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
-from ...graph.positions import Periodic
 from ..base import LONGEST, ArrayBase, as_array, check_axis, make
 from ..chunking.coalesce import whole
 from ..ops.elementwise import astype

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Slice
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.axismap import Slice
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks import sorting as blocks
 from ...workers.kernels.compiled.dealing import BUCKETS

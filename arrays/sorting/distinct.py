@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...graph.axismap import Halo
+from ...graph.chunks.axismap import Halo
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks.quantiles import may_be_lost
 from ..base import as_array, check_axis, make

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.positions import Runs
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, Ramp
-from ...graph.positions import Runs
 from ...workers.kernels.blocks import sorting as blocks
 from ..base import make
 from ..chunking import coalesce

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks import quantiles as blocks
 from ...workers.kernels.blocks.sorting import sort

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import check_integer
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, check_axis, make
 from ..chunking import coalesce

@@ -17,7 +17,7 @@ from ...graph.kinds.source import Full, Host, Ramp, Random
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ...graph.expr import Expr
+    from ...graph.expr.expr import Expr
 
     Bounds = tuple[int, int] | None
 

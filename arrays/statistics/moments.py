@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
-from ...workers.boundary import warn
+from ...workers.public_api import warn
 from ..base import ArrayBase, as_array, check_axes, check_dtype, make
 from ..creation.diagonals import diagonal
 from ..creation.filled import empty

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ...scheduler.result_collector import given_up
+from ...scheduler.session.result_collector import given_up
 from ..execution import compute as execution
 
 if TYPE_CHECKING:

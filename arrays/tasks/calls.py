@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...graph import origin
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, ClusterError, bad
-from ...scheduler.cluster import running, session
-from ...scheduler.services import BOARD
-from ...scheduler.session import Session
+from ...graph.expr import origin
+from ...scheduler.engine.lazy_services import BOARD
+from ...scheduler.session.cluster import running, session
+from ...scheduler.session.session import Session
 from ...scheduler.tasks.arrays import ArrayArgument
 from ...scheduler.tasks.future import Future
 from ...scheduler.tasks.record import NUMBERS, Demand, Function, Record
 from ...scheduler.tasks.remote_runner import remote_runner
-from ...workers.output import in_task
-from ...workers.shared_objects import note_use, noting, own_rank
+from ...workers.rank.output import in_task
+from ...workers.shared.shared_objects import note_use, noting, own_rank
 from ...workers.tasks.current import current_task
 from ...workers.tasks.lending import LARGE
 from ...workers.tasks.needs import fill_in, fill_in_own

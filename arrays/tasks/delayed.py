@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import check_integer
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 from ..base import ArrayBase, LazyCalls, as_array, check_dtype, check_shape, make
 from ..chunking.rechunk import regrid

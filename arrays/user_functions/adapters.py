@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue, DTypeError
-from ...workers.arrow import give_block, is_arrow, pieces_of, to_numpy
-from ...workers.arrow_nulls import settle_nulls
 from ...workers.kernels.user_results import check_kept, plain
+from ...workers.sources.arrow import give_block, is_arrow, pieces_of, to_numpy
+from ...workers.sources.arrow_nulls import settle_nulls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...graph.grid import Grid
+    from ...graph.chunks.grid import Grid
 
     Place = tuple[int, Grid, tuple[int | None, ...]]
     """An array among a function's arguments: its place, its chunks, the result's axes that its own run along."""

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 from ...workers.kernels.user_results import plain
-from ...workers.shared_objects import as_ranks_see
+from ...workers.shared.shared_objects import as_ranks_see
 from ..base import as_array, check_axis, check_dtype, check_shape, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import drop_empty_chunks
@@ -22,7 +22,7 @@ from .map_blocks import map_blocks
 from .pickling import call_on_samples, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
     from ..array import Array
 
 __all__ = [

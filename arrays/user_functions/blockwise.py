@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ChunksError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 from ..base import as_array, few, make
 from ..chunking.rechunk import regrid

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.grid import Axis, Grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

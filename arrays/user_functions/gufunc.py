@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ChunksError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction, MapBlocks
 from ...workers.kernels.user_results import plain
-from ...workers.shared_objects import as_ranks_see
+from ...workers.shared.shared_objects import as_ranks_see
 from ..base import as_array, check_axis, check_dtype, make
 from ..chunking.coalesce import whole_grid
 from ..chunking.rechunk import regrid

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import is_integer
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ChunksError, DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
-from ...workers.arrow import value_type
+from ...workers.sources.arrow import value_type
 from ..base import ArrayBase, as_array, check_axes, check_dtype, make
 from ..chunking.rechunk import common_axes, regrid
 from .adapters import ArrowBlocks, Informed, Interleaved
@@ -20,7 +20,7 @@ from .pickling import find_wanted, infer_result, name_additions, name_of, payloa
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
     from ..array import Array
     from .adapters import Place
 

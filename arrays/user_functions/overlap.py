@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Slice
+from ...graph.chunks.axismap import Slice
+from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.positions import Runs
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 from ...graph.kinds.source import Full
-from ...graph.positions import Runs
 from ..base import ArrayBase, as_array, make
 from ..chunking.coalesce import whole
 from ..chunking.halo import Depths, Margin, Trimmed, read_boundaries, read_depths, with_halo
@@ -40,7 +40,7 @@ from .pickling import find_wanted, infer_result, name_additions, name_of, payloa
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
     from ...graph.kinds.mapping import Payload
     from ..array import Array
 

@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...graph import names
 from ...graph.errors import ArgumentError, DTypeError, bad
+from ...graph.expr import names
+from ...graph.expr.token import token_of
 from ...graph.kinds.mapping import Payload
-from ...graph.token import token_of
-from ...scheduler.pages.lease import Lease
+from ...scheduler.shared.pages.lease import Lease
 from ...workers.kernels.user_results import plain
-from ...workers.pages.additions import adder, trying
-from ...workers.shared_objects import as_ranks_see, noting
+from ...workers.shared.pages.additions import adder, trying
+from ...workers.shared.shared_objects import as_ranks_see, noting
 from ..base import ArrayBase, NotPickled, check_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
     from ..array import Array
 
 WANTS = ("block_id", "block_info")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import check_integer, is_integer
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 from ..base import as_array, check_axes, check_axis, make
 from ..chunking.coalesce import whole

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph import names
 from ...graph.arguments import check_integer
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ClusterError, bad
-from ...graph.grid import Axis, Grid
+from ...graph.expr import names
 from ...graph.kinds.gang import Filled, Gang, Out
 from ...graph.kinds.mapping import BlockFunction
-from ...scheduler.cluster import session
+from ...scheduler.session.cluster import session
 from ..base import ArrayBase, as_array, check_dtype, check_shape, few, grid_for, make
 from ..execution.deferred import expand_recipes
 from ..ops.reshaping import reshape

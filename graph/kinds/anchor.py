@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import ClusterError
-from ..expr import Expr, Op
+from ..expr.expr import Expr, Op
 from .mapping import BlockFunction
 
 COPY, RESTORE, SPREAD, HOLD = "anchors:copy", "anchors:restore", "anchors:spread", "anchors:hold"

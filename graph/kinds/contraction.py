@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..access import Rows
-from ..expr import Op
-from ..grid import Grid
+from ..chunks.block_reads import Rows
+from ..chunks.grid import Grid
+from ..expr.expr import Op
 
 if TYPE_CHECKING:
-    from ..grid import Index
+    from ..chunks.grid import Index
 
 WANTED_TASKS = 16
 LEAST = 64

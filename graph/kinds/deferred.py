@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..expr import Op
+from ..expr.expr import Op
 
 if TYPE_CHECKING:
     from collections.abc import Callable

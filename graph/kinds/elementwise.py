@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..expr import DType, Op
+from ..expr.expr import DType, Op
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..access import Piece, Rows, concatenate_ranges
-from ..expr import DType, Op
-from ..grid import Axis, Grid, Index
+from ..chunks.block_reads import Piece, Rows, concatenate_ranges
+from ..chunks.grid import Axis, Grid, Index
+from ..expr.expr import DType, Op
 
 if TYPE_CHECKING:
     from .mapping import Payload
@@ -46,7 +46,7 @@ class Out:
 
 @dataclass(frozen=True)
 class Shares:
-    """How a member reads an operand: its run of blocks, whole. See `graph.access.Access`."""
+    """How a member reads an operand: its run of blocks, whole. See `graph.chunks.block_reads.Access`."""
 
     members: int
 

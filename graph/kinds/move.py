@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..access import Into, Piece, Rows, concatenate_ranges, product_rows
-from ..axismap import AxisMap, Fixed, Segment, Slice
-from ..boxes import Boxes, cross, cut_axis, strides_of
-from ..expr import Op
+from ..chunks.axismap import AxisMap, Fixed, Segment, Slice
+from ..chunks.block_reads import Into, Piece, Rows, concatenate_ranges, product_rows
+from ..chunks.boxes import Boxes, cross, cut_axis, strides_of
+from ..chunks.grid import Axis, Grid, Index
+from ..expr.expr import Op
+from ..expr.token import token_of
 from ..few import ascending, distinct, positions_in
-from ..grid import Axis, Grid, Index
-from ..recurring import recurs
-from ..token import token_of
+from ..lowering.interned import recurs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ class Move(Op):
         return self.name
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         index = domain.indices(blocks)
         first = self.first_block(domain, sources[0]) if len(sources) == 1 else None
         if first is not None:
@@ -111,7 +111,7 @@ class Move(Op):
         return tuple(out)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         index = domain.index(block)
         found = []
         for number in self._leading(domain, index):
@@ -218,7 +218,7 @@ class Move(Op):
         return found
 
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         return domain.block_shape(block)
 
     def first_block(self, domain: Grid, source: Grid) -> list[int] | None:

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..access import Piece, Rows, product_rows
-from ..axismap import group_positions
-from ..expr import Op
+from ..chunks.axismap import group_positions
+from ..chunks.block_reads import Piece, Rows, product_rows
+from ..expr.expr import Op
 from .move import spread_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..axismap import AxisMap
-    from ..grid import Axis, Grid, Index
+    from ..chunks.axismap import AxisMap
+    from ..chunks.grid import Axis, Grid, Index
 
 
 TABLE_FACTOR = 16
@@ -94,7 +94,7 @@ class TakePoints(Op):
         return "getitem"
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         (source,) = sources
         strides, indexed = _strides(source), [source.axes[a] for a in self.axes]
         along = domain.indices(blocks)
@@ -115,7 +115,7 @@ class TakePoints(Op):
         return (_add_shares(parts),)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         (source,) = sources
         strides, chunks = _strides(source), list(domain.index(block))
         k = chunks.pop(self.at)
@@ -146,7 +146,7 @@ class TakePoints(Op):
         return found
 
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         return domain.block_shape(block)
 
 
@@ -171,7 +171,7 @@ class PutPoints(Op):
         return "setitem"
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         _, values = sources
         strides, along = _strides(values), domain.indices(blocks)
         code: Index = np.zeros(len(blocks), np.int64)
@@ -186,7 +186,7 @@ class PutPoints(Op):
         return Rows(np.arange(len(blocks) + 1), blocks), _add_shares(parts)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         _, values = sources
         strides, chunks = _strides(values), domain.index(block)
         whole = tuple(slice(0, n) for n in domain.block_shape(block))
@@ -218,7 +218,7 @@ class PutPoints(Op):
         return found
 
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         return domain.block_shape(block)
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..expr import DType, Expr, Op
-from ..grid import Axis, Grid
+from ..chunks.grid import Axis, Grid
+from ..expr.expr import DType, Expr, Op
 
 GROUP_BYTES = 1 << 20
 GROUP_BLOCKS = 4096

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..access import Into, Piece, Rows, concatenate_ranges, product_rows
-from ..boxes import cross, cut_range, strides_of
-from ..expr import Op
-from ..grid import Axis, Grid
+from ..chunks.block_reads import Into, Piece, Rows, concatenate_ranges, product_rows
+from ..chunks.boxes import cross, cut_range, strides_of
+from ..chunks.grid import Axis, Grid
+from ..expr.expr import Op
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..boxes import Boxes
-    from ..grid import Index
+    from ..chunks.boxes import Boxes
+    from ..chunks.grid import Index
 
 Groups = tuple[tuple[tuple[int, int], tuple[int, int]], ...]
 Segments = list[tuple[int, slice, slice]]
@@ -46,7 +46,7 @@ class Reshape(Op):
         return tuple(math.prod(shape[lo:hi]) for _, (lo, hi) in self.groups)
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         (source,) = sources
         index, counts, found = domain.indices(blocks), [], []
         for (slo, shi), (tlo, thi) in self.groups:
@@ -62,7 +62,7 @@ class Reshape(Op):
         return (product_rows(tuple(counts), found),)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         (source,) = sources
         found = []
         for chosen in self._boxes_in_groups(domain, source, block):
@@ -113,15 +113,15 @@ class ReshapeBlocks(Op):
         return "reshape"
 
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         return domain.block_shape(block)
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         return (Rows(np.arange(len(blocks) + 1), blocks),)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
-        """See `graph.access.Access`."""
+        """See `graph.chunks.block_reads.Access`."""
         shape = domain.block_shape(block)
         take = tuple(slice(0, n) for n in sources[0].block_shape(block))
         return [Piece(0, block, take, None, shape, tuple(slice(0, n) for n in shape))]

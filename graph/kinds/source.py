@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import names
-from ..expr import Op
-from ..travel import is_travelling
+from ..expr import names
+from ..expr.expr import Op
+from ..expr.serialize import is_travelling
 from .elementwise import kind_of
 
 
@@ -92,10 +92,10 @@ class Random(Source):
 class HostData:
     """An array that the user handed in: in the driver's memory, or in files that any rank can read.
 
-    Its identity names it, not its content, where one process runs the program: see `graph.names`. `array` is anything
-    with shape, dtype and slicing; `file` describes the files that are read in place of it, where there are some.
+    Its identity names it, not its content, where one process runs the program: see `graph.expr.names`. `array` is
+    anything with shape, dtype and slicing; `file` describes the files that are read in place of it, where there are some.
     `label` names what made it, `lock` is what the user wants held while it is read, `chunks` the shape of what is
-    decoded as a whole, where that is known. `workers.host` reads it.
+    decoded as a whole, where that is known. `workers.sources.source_reader` reads it.
     """
 
     def __init__(

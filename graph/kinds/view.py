@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..axismap import Fixed, Slice
-from ..counted import Counted, lead
-from ..positions import Periodic, Runs, Take
+from ..chunks.axismap import Fixed, Slice
+from ..chunks.counted_positions import Counted, lead
+from ..chunks.positions import Periodic, Runs, Take
 from .move import Move
 from .points import TakePoints
 from .reshape import Reshape
@@ -19,9 +19,9 @@ from .source import Source
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..axismap import AxisMap
-    from ..expr import Expr
-    from ..grid import Index
+    from ..chunks.axismap import AxisMap
+    from ..chunks.grid import Index
+    from ..expr.expr import Expr
 
 _LEADING = (Slice, Fixed, Take, Periodic, Runs, Counted)
 

@@ -23,7 +23,7 @@ import numpy as np
 from ...arrays.creation.from_data import from_array
 from ...graph.arguments import check_integer
 from ...graph.errors import ClusterError
-from ...scheduler.cluster import session
+from ...scheduler.session.cluster import session
 from .state import Layout
 from .tasks import RoundMetrics, Task, join_rounds
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...arrays.array import Array
-    from ...scheduler.job import Arrival, Job
-    from ...scheduler.result_collector import ResultCollector
+    from ...scheduler.session.job import Arrival, Job
+    from ...scheduler.session.result_collector import ResultCollector
     from ..progress import Progress
     from .shards import Shards
 

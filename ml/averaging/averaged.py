@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...arrays.base import ArrayBase
 from ...graph.errors import ArgumentError, BadValue, bad
-from ...workers.boundary import publish
+from ...workers.public_api import publish
 from ..fitted import METHODS, of_model, over_rows, score, tags_of
 from ..rows import is_lazy, learn_names
 from .averageable import averageable

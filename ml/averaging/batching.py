@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...scheduler.cluster import cluster
+from ...scheduler.session.cluster import cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ...arrays.creation.from_data import from_array
-from ...graph import names
+from ...graph.expr import names
 from .reduction import Step, reduce_rows, update_state, whole
 from .state import Layout
 from .tasks import Task, Update, join_rounds

@@ -16,10 +16,10 @@ from ...arrays.chunking.rechunk import regrid
 from ...arrays.execution.compute import persist
 from ...arrays.ops.taking import take_positions
 from ...graph.arguments import check_integer
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ShapeError, bad
-from ...graph.grid import Axis, Grid
-from ...scheduler.cluster import cluster
-from ...workers.boundary import warn
+from ...scheduler.session.cluster import cluster
+from ...workers.public_api import warn
 
 if TYPE_CHECKING:
     from ...arrays.array import Array

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...arrays.base import make
 from ...arrays.user_functions.pickling import payload
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from ...arrays.execution.compute import compute
 from ...graph.arguments import check_integer
 from ...graph.errors import BadValue, bad
-from ...workers.boundary import warn
+from ...workers.public_api import warn
 from ..progress import Progress
 from ..rows import beside, check_numbers, same_features, samples, some_weight
 from ..training import History, add_epoch, is_async, period_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...scheduler.cluster import session
+from ...scheduler.session.cluster import session
 from ..averaging.batching import double_batch, most_rows
 from .replicas import borrow_replica
 

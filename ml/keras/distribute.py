@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays.base import as_array_nocopy
 from ...graph.errors import ArgumentError, bad
-from ...workers.boundary import publish, warn
+from ...workers.public_api import publish, warn
 from ..averaging.asynchronous import STALENESS, Asynchronous
 from ..averaging.outer import check_outer, outer_update
 from ..averaging.rates import check_scale

@@ -12,10 +12,10 @@ from ...arrays.base import ArrayBase, as_array, make
 from ...arrays.chunking.rechunk import regrid
 from ...arrays.execution.compute import compute
 from ...arrays.user_functions.pickling import payload
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
-from ...workers.boundary import warn
+from ...workers.public_api import warn
 from ..rows import some_weight, total
 from .backends import backend
 from .recipe import Recipe

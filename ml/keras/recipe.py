@@ -17,10 +17,10 @@ import numpy as np
 
 from ...arrays.user_functions.fingerprints import fingerprint
 from ...graph.errors import ArgumentError, BadValue, bad
-from ...graph.names import agreed
-from ...scheduler.cluster import session
-from ...scheduler.sharing import share
-from ...workers.shared_objects import Shared
+from ...graph.expr.names import agreed
+from ...scheduler.session.cluster import session
+from ...scheduler.shared.shared_objects import share
+from ...workers.shared.shared_objects import Shared
 from .pace import Pace, find_innermost
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ import numpy as np
 from ...arrays.creation.filled import zeros
 from ...arrays.user_functions.map_blocks import map_blocks
 from ...graph.errors import ArgumentError, bad
-from ...scheduler.cluster import session
+from ...scheduler.session.cluster import session
 from .backends import Backend, backend
 from .metrics import Counters, Names, plain_logs
 from .recipe import LOG_LEVEL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ...workers.boundary import publish
+from ...workers.public_api import publish
 from ..rows import is_lazy
 from .distribute import Distributed
 

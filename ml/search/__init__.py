@@ -17,7 +17,7 @@ How it is done:
 * Between rungs the models are on the driver, so a rung is where a search may be stopped and gone on with.
 """
 
-from ...workers.boundary import publish
+from ...workers.public_api import publish
 from .searches import GridSearch, HalvingSearch, Hyperband, RandomSearch
 
 __all__ = ["GridSearch", "HalvingSearch", "Hyperband", "RandomSearch"]

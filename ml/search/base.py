@@ -16,7 +16,7 @@ from ...arrays.base import as_array
 from ...arrays.execution.compute import compute
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, WindrowError, bad
-from ...workers.boundary import warn
+from ...workers.public_api import warn
 from ..fitted import METHODS, of_model, tags_of
 from ..rows import labels_as, labels_of
 from .folds import cut, join_test_blocks, make_fold

@@ -11,8 +11,8 @@ from ...arrays.base import as_array
 from ...arrays.chunking.rechunk import regrid
 from ...arrays.ops.joining import concatenate
 from ...graph.arguments import check_integer
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ..averaging.shards import cut_shards
 from ..rows import beside, samples
 

@@ -19,7 +19,7 @@ from ...arrays.chunking.rechunk import regrid
 from ...arrays.creation.from_data import from_array
 from ...arrays.execution.compute import compute
 from ...arrays.user_functions.pickling import payload
-from ...graph.grid import Axis, Grid
+from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 
 if TYPE_CHECKING:

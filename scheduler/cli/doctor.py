@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import WindrowError
 from ...workers.config import config
-from ...workers.control_groups import cpu_quota
-from ...workers.memory_limit import memory_limit
+from ...workers.memory.control_groups import cpu_quota
+from ...workers.memory.memory_limit import memory_limit
 from ...workers.mpi.environment import mark_rank, ulfm_enabled
-from ..cluster import session
-from ..resources import arena_bytes, usable_cores
+from ..session.cluster import session
+from ..session.resources import arena_bytes, usable_cores
 from .probe import listening, probe
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ...graph.errors import ClusterError
 from ...workers.mpi.environment import under_mpirun
 
 if TYPE_CHECKING:
-    from ...workers.transport import Transport
+    from ...workers.wire.transport import Transport
 
 
 def check_launch() -> None:

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 from ...graph.errors import WindrowError
 from ...workers.config import config
 from ...workers.mpi.environment import Job, exports, ranks_here, ulfm_enabled, under_mpirun
-from ...workers.output import name_tasks
-from ..cluster import Cluster, adopt_ranks
+from ...workers.rank.output import name_tasks
+from ..session.cluster import Cluster, adopt_ranks
 from .options import Options, parse
 from .script import FAILED, INTERRUPTED, MISUSED, check, die_by_interrupt, execute, wind_up
 from .spmd import run_member, start_by_launcher
@@ -130,10 +130,10 @@ def _as_driver(options: Options, names: Names) -> int:
 
 def _as_rank(options: Options, job: Job, names: Names) -> NoReturn:
     """Be a rank of the job that mpirun or srun started; rank 0 runs the script."""
-    from ...workers.loop import work
     from ...workers.mpi.private import remove_mapped_segments
     from ...workers.mpi.start import leave, world
-    from ...workers.protocol import Stop
+    from ...workers.rank.loop import work
+    from ...workers.wire.protocol import Stop
 
     arena = options.arena(ranks_here(job.size) or job.size)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, field
 
-from ..resources import read_memory, spread_over_cores
+from ..session.resources import read_memory, spread_over_cores
 
 USAGE = """python -m windrow [options] [SCRIPT | -m MODULE | -c CODE | -] [arguments …]
        python -m windrow env | doctor"""

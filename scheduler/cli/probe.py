@@ -37,7 +37,7 @@ def probe(what: str) -> dict[str, Any]:
 
 def ranks() -> dict[str, Any]:
     """Start two ranks, have them tell how they reach each other, and stop them."""
-    from ..cluster import Cluster, session
+    from ..session.cluster import Cluster, session
 
     begin = time.monotonic()
     with Cluster(2, memory="16 MiB") as cluster:

@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..cluster import cluster
+from ..session.cluster import cluster
 
 if TYPE_CHECKING:
     import types

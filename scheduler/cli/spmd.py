@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ...graph.origin import PACKAGE
+from ...graph.expr.origin import PACKAGE
 from ...workers.mpi.environment import AS_ROOT
-from ...workers.output import name_tasks
+from ...workers.rank.output import name_tasks
 from ..spmd_mode.begin import Beginning, Company, lead, meet
 from .script import check, execute, print_error, wind_up
 
@@ -89,7 +89,7 @@ def run_member(options: Options, link: MpiLink, arena: int, names: Names) -> NoR
 
 def _lead(options: Options, link: MpiLink, arena: int, company: Company, names: Names) -> NoReturn:
     from ...workers.mpi.start import leave
-    from ...workers.protocol import Stop
+    from ...workers.wire.protocol import Stop
 
     ending = Ending(0, company)
     leaders = []
@@ -113,7 +113,7 @@ def _lead(options: Options, link: MpiLink, arena: int, company: Company, names: 
 
 
 def _follow(options: Options, link: MpiLink, company: Company, names: Names) -> NoReturn:
-    from ...workers.loop import Beside
+    from ...workers.rank.loop import Beside
 
     ending, beginning = Ending(link.rank, company), Beginning(company)
     ending.another_failed = beginning.another_failed

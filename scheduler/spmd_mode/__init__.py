@@ -6,11 +6,11 @@
     Leader                        rank 0: when all have come its own call runs on the one engine, and all are answered
     Columns, read                 where chunks lie; each rank reads them itself, in place where it can
 
-A collective call is one question to rank 0 (`workers/calls.py`), whose answer comes when all living ranks have asked
+A collective call is one question to rank 0 (`workers/wire/rpc.py`), whose answer comes when all living ranks have asked
 the same: the number of the call, its kind, and the tokens of the expressions. Nothing but names travels to rank 0,
 since its own script has made the same expressions. Seeds, handed-in arrays and functions have names that all ranks
-agree on (`graph/names.py`). Small values come with the answer; of large ones the places do, and rank 0 holds the chunks
-until all have read. What operations decide by asking whether something is stored must come out equal on all
+agree on (`graph/expr/names.py`). Small values come with the answer; of large ones the places do, and rank 0 holds the
+chunks until all have read. What operations decide by asking whether something is stored must come out equal on all
 ranks: so what is persisted goes when all ranks have let go of it and have told so with a later call, after which it is
 gone for all of them at once (`Leader.settle`).
 

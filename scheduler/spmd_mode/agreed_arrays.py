@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...workers.shared_objects import note_use, resolve
-from ..pages.lease import Elsewhere, Lease
-from ..pages.shared_array import SharedArray
+from ...workers.shared.shared_objects import note_use, resolve
+from ..shared.pages.lease import Elsewhere, Lease
+from ..shared.pages.shared_array import SharedArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...workers.pages.additions import Addition
-    from ...workers.pages.snapshot import Layout
-    from ...workers.shared_objects import SharedName
+    from ...workers.shared.pages.additions import Addition
+    from ...workers.shared.pages.snapshot import Layout
+    from ...workers.shared.shared_objects import SharedName
     from .leader import Leader
     from .member import MemberSession
 

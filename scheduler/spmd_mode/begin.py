@@ -7,17 +7,17 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...graph import names
 from ...graph.errors import ClusterError
+from ...graph.expr import names
 from ...workers.config import config
-from ...workers.one_sided import base
-from ..cluster import adopt_ranks, enter_session
+from ...workers.shared.one_sided import base
+from ..session.cluster import adopt_ranks, enter_session
 from .leader import Leader
 from .member import MemberSession
 
 if TYPE_CHECKING:
-    from ...workers.calls import Question
-    from ...workers.rank import Rank
+    from ...workers.rank.rank import Rank
+    from ...workers.wire.rpc import Question
 
 
 @dataclass(frozen=True)

@@ -11,24 +11,24 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from ...graph import names
 from ...graph.errors import ClusterError
-from ...graph.expr import walk
+from ...graph.expr import names
+from ...graph.expr.expr import walk
 from ...workers.config import config
-from ..pages.counting import count_additions
-from ..places import find_places
+from ..session.chunk_locations import find_places
+from ..shared.pages.counting import count_additions
 from .reports import Answer, dump_error, dumps, name_ranks
 from .roll import LATE, Roll
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ...graph.expr import Expr
-    from ...workers.calls import Question
-    from ...workers.shared_objects import SharedName
-    from ..kept import Kept
-    from ..places import Columns
-    from ..session import Session
+    from ...graph.expr.expr import Expr
+    from ...workers.shared.shared_objects import SharedName
+    from ...workers.wire.rpc import Question
+    from ..session.chunk_locations import Columns
+    from ..session.pin import Kept
+    from ..session.session import Session
     from .agreed_arrays import LedArray
     from .reports import Report
 

@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph import names
 from ...graph.errors import ClusterError
-from ...graph.lower import lower
-from ...workers import host
-from ..job import Job
-from ..kept import Kept
-from ..places import Columns, read, read_block
-from ..result_collector import insist
-from ..session import Session
+from ...graph.expr import names
+from ...graph.lowering.lower import lower
+from ...workers.sources import source_reader
+from ..session.chunk_locations import Columns, read, read_block
+from ..session.job import Job
+from ..session.pin import Kept
+from ..session.result_collector import insist
+from ..session.session import Session
 from .reports import Answer, dumps, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ...graph.expr import Expr
-    from ...graph.stage import Stage
-    from ...workers.rank import Rank
-    from ...workers.shared_objects import SharedName
-    from ..result_collector import ResultCollector
+    from ...graph.expr.expr import Expr
+    from ...graph.lowering.stage import Stage
+    from ...workers.rank.rank import Rank
+    from ...workers.shared.shared_objects import SharedName
+    from ..session.result_collector import ResultCollector
     from .leader import Leader
 
 Array = np.ndarray[Any, Any]
@@ -266,7 +266,9 @@ class MemberSession(Session):
         if len(columns.tasks) and int(columns.owners[0]) < 0:  # a file: each rank reads it
             for block in range(columns.grid.nblocks):
                 data: Any = root.op
-                np.copyto(columns.grid.view(out, block), host.read(data.data, columns.grid.block_slices(block)))
+                np.copyto(
+                    columns.grid.view(out, block), source_reader.read(data.data, columns.grid.block_slices(block))
+                )
             return []
         return read(self._rank, columns, out)
 
@@ -318,7 +320,11 @@ class MemberSession(Session):
             columns = self._find(root.token, block=block)
             op: Any = root.op
             far = int(columns.owners[0]) < 0
-            found = host.read(op.data, root.grid.block_slices(block)) if far else read_block(self._rank, columns, block)
+            found = (
+                source_reader.read(op.data, root.grid.block_slices(block))
+                if far
+                else read_block(self._rank, columns, block)
+            )
         found = found.view()
         found.flags.writeable = False
         return found

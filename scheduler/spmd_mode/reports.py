@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from ...graph import origin
 from ...graph.errors import ClusterError
+from ...graph.expr import origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ...graph.expr import Expr
-    from ...workers.shared_objects import SharedName
+    from ...graph.expr.expr import Expr
+    from ...workers.shared.shared_objects import SharedName
 
 SHOWN = 3
 """Arrays that an error names."""

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...workers import host
+from ...workers.sources import source_reader
 from ...workers.tasks.orders import Unread
-from ..places import Columns, find_places, read
+from ..session.chunk_locations import Columns, find_places, read
 
 if TYPE_CHECKING:
-    from ...graph.expr import Expr
+    from ...graph.expr.expr import Expr
     from ...graph.kinds.source import HostData
-    from ...workers.rank import Rank
+    from ...workers.rank.rank import Rank
     from ...workers.tasks.orders import Need
-    from ..engine import Engine
-    from ..session import Session
+    from ..engine.engine import Engine
+    from ..session.session import Session
 
 
 class NotYet(Exception):
@@ -37,7 +37,9 @@ class Chunks:
         out = np.empty(columns.grid.shape, columns.dtype)
         if self.data is not None:
             for block in range(columns.grid.nblocks):
-                np.copyto(columns.grid.view(out, block), host.read(self.data, columns.grid.block_slices(block)))
+                np.copyto(
+                    columns.grid.view(out, block), source_reader.read(self.data, columns.grid.block_slices(block))
+                )
         elif read(rank, columns, out):
             raise Unread
         return out

@@ -47,9 +47,9 @@ from .snapshots import Snapshots
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...workers.calls import Question
     from ...workers.tasks.orders import Need
-    from ..engine import Engine
+    from ...workers.wire.rpc import Question
+    from ..engine.engine import Engine
 
 GRACE = 2.0
 """Seconds in which a function that is to be ended comes to its next line of Python."""

@@ -9,7 +9,7 @@ from ...graph.errors import ClusterError, WindrowError
 from ...workers.tasks.packing import unpack_error
 
 if TYPE_CHECKING:
-    from ...workers.transport import Peer
+    from ...workers.wire.transport import Peer
     from .record import Record
 
 

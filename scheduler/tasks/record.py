@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from ...workers.tasks.needs import Held
     from ...workers.tasks.orders import Need
-    from ..engine import Engine
+    from ..engine.engine import Engine
 
 
 class Placed(Protocol):

@@ -32,7 +32,7 @@ from .remote_orders import (
 )
 
 if TYPE_CHECKING:
-    from ...workers.calls import Calls, Question
+    from ...workers.wire.rpc import Calls, Question
     from .dispatcher import Dispatcher
 
 

@@ -38,8 +38,8 @@ from .snapshots import Snapshots
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...workers.calls import Question
-    from ...workers.rank import Rank
+    from ...workers.rank.rank import Rank
+    from ...workers.wire.rpc import Question
 
 AGAIN = 0.02
 """Seconds until the driver is asked again for a result that is made again."""

@@ -125,10 +125,10 @@ from .arrays.user_functions.overlap import map_overlap as map_overlap
 from .arrays.user_functions.reduction import *
 from .arrays.user_functions.spmd import *
 from .graph.errors import *
-from .scheduler.cluster import *
-from .scheduler.here import *
-from .workers.boundary import publish as _publish
+from .scheduler.session.cluster import *
+from .scheduler.session.runtime_context import *
 from .workers.config import config as config
+from .workers.public_api import publish as _publish
 
 if _typing.TYPE_CHECKING:
     from . import dask as dask
@@ -227,7 +227,7 @@ def __getattr__(name: str) -> _typing.Any:
         for each in (*_SPACES, *_LATER):
             getattr(_sys.modules[__name__], each)
     if name == "ma":
-        return _importlib.import_module(".graph.foreign", __name__).Ma()
+        return _importlib.import_module(".graph.migration_hints", __name__).Ma()
     return _missing("", name)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import windrow as wr
 from windrow.arrays.execution import again
-from windrow.scheduler.cluster import session
+from windrow.scheduler.session.cluster import session
 
 
 @pytest.fixture(autouse=True)

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph.expr import walk
+from windrow.graph.expr.expr import walk
 from windrow.graph.kinds.anchor import Anchor
-from windrow.scheduler import anchors
-from windrow.scheduler.cluster import session
+from windrow.scheduler.ledger import lineage_checkpoint
+from windrow.scheduler.session.cluster import session
 
 
 @pytest.fixture
 def few(monkeypatch):
     """Lineages of five generations."""
-    monkeypatch.setattr(anchors, "GENERATIONS", 5)
+    monkeypatch.setattr(lineage_checkpoint, "GENERATIONS", 5)
 
 
 def records():
@@ -116,7 +116,7 @@ def test_a_closed_cluster_is_told(few):
 
 
 def test_what_takes_long_is_copied_sooner(monkeypatch):
-    monkeypatch.setattr(anchors, "SECONDS", 0.05)
+    monkeypatch.setattr(lineage_checkpoint, "SECONDS", 0.05)
     u = wr.arange(10).persist()
     for _ in range(8):
         u = wr.map_blocks(lambda block: __import__("time").sleep(0.02) or block, u).persist()
@@ -131,5 +131,5 @@ def test_a_loop_that_asks_for_nothing_doesnt_run_ahead_of_its_bound():
         u = (u * 0.5 + 1).persist()
         if step % 500 == 499:
             known.append(session().engine.ask(lambda engine: len(engine.ledger.records)))
-    assert max(known[1:]) < 4 * anchors.GENERATIONS
+    assert max(known[1:]) < 4 * lineage_checkpoint.GENERATIONS
     assert float(u[0]) == 2

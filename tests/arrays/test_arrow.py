@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 import windrow as wr
-from windrow.workers.arrow import give_block, stored_type, to_numpy, value_type, wrap
+from windrow.workers.sources.arrow import give_block, stored_type, to_numpy, value_type, wrap
 
 UNITS = ("s", "ms", "us", "ns")
 PLAIN = ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16", *(f"{k}8[{u}]" for k in "Mm" for u in UNITS)]

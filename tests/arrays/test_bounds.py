@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.graph import again
-from windrow.scheduler import spiller
-from windrow.scheduler.arena import Arena
-from windrow.scheduler.cluster import session
-from windrow.workers.protocol import Spill
+from windrow.graph.passes import generate_twice
+from windrow.scheduler.engine import spiller
+from windrow.scheduler.ledger.arena import Arena
+from windrow.scheduler.session.cluster import session
+from windrow.workers.wire.protocol import Spill
 
 N = 1000
 
@@ -444,7 +444,7 @@ def test_what_is_quick_to_draw_is_drawn_again_in_any_memory(monkeypatch):
     x, y = (wr.random.default_rng(1).random((rows, 1 << 17), chunks=(1, -1)) for rows in (64, 512))
     assert (y - y.mean()).max().explain().peak_bytes < y.nbytes / 2
     held = [make(x).compute() for make in (*WAITING.values(), wr.cumsum)]
-    monkeypatch.setattr(again, "MUCH", 1 << 20)
+    monkeypatch.setattr(generate_twice, "MUCH", 1 << 20)
     with wr.Cluster(threads=2):  # another one remembers no plans
         found = [make(x).compute() for make in (*WAITING.values(), wr.cumsum)]
     for a, b in zip(found, held, strict=True):

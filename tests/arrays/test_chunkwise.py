@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph.expr import walk
+from windrow.graph.expr.expr import walk
 
 DATA = np.random.default_rng(3).standard_normal((12, 10))
 CHUNKS = [-1, (5, 4), ((1, 7, 4), (3, 3, 4))]

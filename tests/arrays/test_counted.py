@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph.token import token_of
+from windrow.graph.expr.token import token_of
 
 
 class Recording:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.scheduler.engine import Engine
-from windrow.workers.rank import Rank
+from windrow.scheduler.engine.engine import Engine
+from windrow.workers.rank.rank import Rank
 
 GROWTH = 6
 

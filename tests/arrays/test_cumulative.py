@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.arrays.ops.cumulative import accumulate
-from windrow.graph.expr import walk
+from windrow.graph.expr.expr import walk
 from windrow.graph.kinds.mapping import BlockFunction
 
 UFUNCS = ("add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor")

@@ -233,7 +233,7 @@ def test_tasks_compute_collections_of_their_own():
 
 
 def test_nothing_is_left_on_the_board():
-    from windrow.scheduler.cluster import session
+    from windrow.scheduler.session.cluster import session
 
     gc.collect()
     board = session().engine.local.calls.provided("task board: ").board

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.graph.expr import walk
+from windrow.graph.expr.expr import walk
 
 RNG = np.random.default_rng(6)
 

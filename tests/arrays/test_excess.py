@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.workers import excess
+from windrow.workers.memory import excess
 
 TAKEN = 12 << 20
 """Numbers that a greedy function makes: 96 MiB."""

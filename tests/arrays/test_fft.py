@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.arrays.chunking import coalesce
 from windrow.arrays.fft import plans
-from windrow.graph.expr import walk
+from windrow.graph.expr.expr import walk
 from windrow.graph.kinds.mapping import BlockFunction
 from windrow.workers.kernels.blocks.fft import roots
 

@@ -102,7 +102,7 @@ def test_structured_dtypes_come_back(tmp_path):
 def test_chunks_find_their_files(tmp_path_factory, data):
     """Runs of chunks: each chunk is in one file, at one place, whatever the sizes."""
     from windrow.arrays.files import aside
-    from windrow.graph.grid import Axis, Grid
+    from windrow.graph.chunks.grid import Axis, Grid
 
     axis = st.lists(st.integers(0, 60), min_size=1, max_size=9).map(Axis.of_sizes)
     grid = Grid(data.draw(st.lists(axis, max_size=3)))
@@ -119,7 +119,7 @@ def test_chunks_find_their_files(tmp_path_factory, data):
 @given(data=st.data())
 def test_blocks_find_their_places_in_one_file(tmp_path_factory, data):
     """Every block of any grid is written where NumPy reads it."""
-    from windrow.graph.grid import Axis, Grid
+    from windrow.graph.chunks.grid import Axis, Grid
     from windrow.workers.kernels.blocks.files import to_npy
 
     axis = st.lists(st.integers(0, 4), min_size=1, max_size=4).map(Axis.of_sizes)
@@ -156,7 +156,7 @@ def test_files_are_arrow_files_that_others_read(tmp_path):
 
 
 def test_of_loaded_chunks_is_read_what_is_needed(tmp_path, monkeypatch):
-    from windrow.workers.filed import OpenFile
+    from windrow.workers.sources.file_arrays import OpenFile
 
     values = np.arange(600.0 * 700).reshape(600, 700)
     wr.save(tmp_path / "big", wr.from_array(values, chunks=(300, 350)))
@@ -184,10 +184,10 @@ def test_of_loaded_chunks_is_read_what_is_needed(tmp_path, monkeypatch):
 
 def test_few_files_stay_open(tmp_path, monkeypatch):
     from windrow.arrays.files import aside
-    from windrow.workers import stored
+    from windrow.workers.sources import arrow_folder
 
     monkeypatch.setattr(aside, "FILE_BYTES", 1)
-    monkeypatch.setattr(stored, "OPEN_FILES", 2)
+    monkeypatch.setattr(arrow_folder, "OPEN_FILES", 2)
     wr.save(tmp_path / "x", wr.arange(30, chunks=2))
     assert len(left(tmp_path / "x")) == 16
     loaded = wr.load(tmp_path / "x")

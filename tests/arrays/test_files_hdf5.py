@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.workers.stores import hdf5 as stored
+from windrow.workers.sources.stores import hdf5 as stored
 
 h5py = pytest.importorskip("h5py")
 

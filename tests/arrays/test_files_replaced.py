@@ -51,10 +51,10 @@ def test_a_map_by_a_link_or_a_strange_name(tmp_path, monkeypatch):
 
 
 def test_where_the_kernel_numbers_inodes_otherwise(tmp_path, monkeypatch):
-    from windrow.workers import filed
+    from windrow.workers.sources import file_arrays
 
-    look_up = filed._look_up
-    monkeypatch.setattr(filed, "_look_up", lambda address: (-1, look_up(address)[1]))
+    look_up = file_arrays._look_up
+    monkeypatch.setattr(file_arrays, "_look_up", lambda address: (-1, look_up(address)[1]))
     OLD.tofile(tmp_path / "x")
     mapped = np.memmap(tmp_path / "x", float, "r")
     assert by_path(wr.from_array(mapped))

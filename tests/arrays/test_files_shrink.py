@@ -8,7 +8,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from windrow.workers.filed import elements
+from windrow.workers.sources.file_arrays import elements
 
 # Each source is truncated by the first block's function, before its own block or another's has been looked at.
 PROGRAM = """

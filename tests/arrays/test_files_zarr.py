@@ -15,7 +15,7 @@ import pytest
 import windrow as wr
 from windrow.arrays.chunking import stored as chunking
 from windrow.arrays.files import writing, zarr_new
-from windrow.workers.stores import zarr as stored
+from windrow.workers.sources.stores import zarr as stored
 
 zarr = pytest.importorskip("zarr")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph import foreign
+from windrow.graph import migration_hints
 
 x: Any = wr.ones((4, 4), chunks=2)
 anything: Any = wr
@@ -93,10 +93,10 @@ def test_errors_inside_are_left_as_they_are():
 
 
 def test_no_name_that_is_here_is_called_foreign():
-    names = {name for name in foreign.FUNCTIONS if name in dir(wr)}
+    names = {name for name in migration_hints.FUNCTIONS if name in dir(wr)}
     assert names == set()
-    assert {name for name in foreign.METHODS if name in dir(wr.Array)} == set()
-    hinted = set(inspect.signature(wr.from_array).parameters) & set(foreign.HINTS)
+    assert {name for name in migration_hints.METHODS if name in dir(wr.Array)} == set()
+    hinted = set(inspect.signature(wr.from_array).parameters) & set(migration_hints.HINTS)
     assert hinted == set()
 
 

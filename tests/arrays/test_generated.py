@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph.lower import lower
-from windrow.graph.program import Generate
+from windrow.graph.lowering.lower import lower
+from windrow.graph.lowering.program import Generate
 
 HUGE = 10**12
 SIDE = 10**6

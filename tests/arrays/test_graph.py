@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-import windrow.graph.stage
+import windrow.graph.lowering.stage
 
 OPERATIONS = {
     "add": lambda x, y: x * 2 + y,
@@ -40,7 +40,7 @@ OPERATIONS = {
 @pytest.fixture
 def unfolded(monkeypatch):
     """Each block is a task."""
-    monkeypatch.setattr(windrow.graph.stage, "FOLD_BYTES", 1)
+    monkeypatch.setattr(windrow.graph.lowering.stage, "FOLD_BYTES", 1)
 
 
 def number(array, index):

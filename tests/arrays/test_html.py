@@ -10,7 +10,7 @@ import pytest
 
 import windrow as wr
 from windrow.arrays.display.grid_picture import FRONT, LINES, NOWHERE, RIGHT, TOP, grid_svg
-from windrow.scheduler.html import rank_colour
+from windrow.scheduler.session.html import rank_colour
 
 
 def parsed(html: str) -> ET.Element:
@@ -94,7 +94,7 @@ PERSISTED = """
 import numpy as np, windrow as wr
 x = wr.random.default_rng(1).random((600, 600), chunks=(100, 300)).persist()
 wr.wait(x)
-from windrow.scheduler.html import rank_colour
+from windrow.scheduler.session.html import rank_colour
 owners, html = x.owners(), x._repr_html_()
 named = [f"rank {r}</span> {(owners == r).sum()} chunks" in html for r in np.unique(owners)]
 faces = [f"fill:{rank_colour(r)}" in html for r in np.unique(owners)]
@@ -156,7 +156,7 @@ def test_explanations_and_clusters():
 def test_looking_starts_no_cluster(launch):
     code = """
 import windrow as wr
-from windrow.scheduler.cluster import running
+from windrow.scheduler.session.cluster import running
 x = (wr.ones((10, 10), chunks=5) + 1).T
 assert "transpose" in x._repr_html_()
 repr(x), x[x[:, 0] > 1]._repr_html_()

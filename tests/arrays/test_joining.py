@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.graph.kinds.move import Move
-from windrow.graph.lower import lower
-from windrow.graph.simplify import JOINED
+from windrow.graph.lowering.lower import lower
+from windrow.graph.passes.simplify import JOINED
 
 MANY = 3 * JOINED + 5
 

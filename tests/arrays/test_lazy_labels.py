@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.scheduler.session import Session
+from windrow.scheduler.session.session import Session
 
 xr = pytest.importorskip("xarray")
 pytest.importorskip("flox")

@@ -10,9 +10,9 @@ import pytest
 import windrow as wr
 from windrow.arrays.loops import runs
 from windrow.arrays.loops.tracing import trace_body
-from windrow.graph.halos.analysis import find_plan
-from windrow.graph.halos.checks import check_plan
-from windrow.graph.halos.plan import Leaf, Paint, Point, Read
+from windrow.graph.stencil.analysis import find_plan
+from windrow.graph.stencil.checks import check_plan
+from windrow.graph.stencil.plan import Leaf, Paint, Point, Read
 
 from .loop_bodies import draw
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.graph.lower import lower
+from windrow.graph.lowering.lower import lower
 
 DATA = np.arange(70.0).reshape(10, 7)
 

@@ -9,13 +9,13 @@ import sys
 import numpy as np
 import pytest
 
-from windrow.graph import names
+from windrow.graph.expr import names
 
 PROGRAM = """
 import json
 import numpy as np
 import windrow as wr
-from windrow.graph import names
+from windrow.graph.expr import names
 
 names.agree(b"a job's seed")
 words = {"one", "two", "three", "four"}

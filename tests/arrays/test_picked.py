@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.workers.filed import GAP, gather_bytes
-from windrow.workers.stores.picking import read_picked
+from windrow.workers.sources.file_arrays import GAP, gather_bytes
+from windrow.workers.sources.stores.picking import read_picked
 
 N = 200_000
 VALUES = np.arange(N, dtype="f8")

@@ -9,8 +9,8 @@ import pytest
 import windrow as wr
 from windrow.arrays.base import wrap
 from windrow.arrays.planning.fitting import fit
-from windrow.graph.expr import walk
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.expr.expr import walk
 
 A = np.random.default_rng(0).random((12, 15))
 B = np.random.default_rng(1).random((12, 15)).astype("f4")

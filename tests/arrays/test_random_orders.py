@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.graph.expr import walk
+from windrow.graph.expr.expr import walk
 from windrow.workers.kernels.randoms.permuting import SORTED, Permutation
 
 GRIDS = st.lists(st.integers(1, 9), min_size=1, max_size=3).flatmap(

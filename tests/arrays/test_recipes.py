@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.scheduler.cluster import Cluster
-from windrow.scheduler.session import Session
+from windrow.scheduler.session.cluster import Cluster
+from windrow.scheduler.session.session import Session
 
 NUMBERS = np.random.default_rng(0).normal(size=(60, 4))
 
@@ -235,7 +235,7 @@ def test_on_ranks(launch, tmp_path):
         textwrap.dedent("""\
             import numpy as np
             import windrow as wr
-            from windrow.scheduler.session import Session
+            from windrow.scheduler.session.session import Session
 
             count = 0
             run = Session.run

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.arrays.execution.deferred import defer_unsized
-from windrow.graph.lower import lower
+from windrow.graph.lowering.lower import lower
 
 DATA = np.arange(7 * 5 * 6.0).reshape(7, 5, 6)
 MASK = DATA % 4 == 0

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.workers import shared_objects
-from windrow.workers.shared_objects import count_bytes, read, write
+from windrow.workers.shared import shared_objects
+from windrow.workers.shared.shared_objects import count_bytes, read, write
 
 
 def back(value):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import windrow as wr
-from windrow.scheduler.pages import applying
-from windrow.workers.pages.positions import pages_of
+from windrow.scheduler.shared.pages import applying
+from windrow.workers.shared.pages.positions import pages_of
 
 PAGE = 4096
 

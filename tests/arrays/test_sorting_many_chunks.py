@@ -11,7 +11,7 @@ import pytest
 
 import windrow as wr
 from windrow.arrays.chunking import coalesce
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.grid import Axis, Grid
 
 KIN = {
     "sort": (wr.sort, np.sort),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.arrays.shared import tables
-from windrow.workers.pages.lookup import Direct, Sorted
+from windrow.workers.shared.pages.lookup import Direct, Sorted
 
 KEYS = {
     "dense": st.integers(-5, 30),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.arrays.files import csv as reading
-from windrow.workers.formats import csv as formats
+from windrow.workers.sources.formats import csv as formats
 
 fsspec = pytest.importorskip("fsspec")
 

@@ -8,7 +8,7 @@ import pytest
 import windrow as wr
 from windrow import testing
 from windrow.arrays.base import make
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.grid import Axis, Grid
 from windrow.graph.kinds.mapping import BlockFunction
 
 DATA = np.arange(12.0).reshape(3, 4)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph import thin
 from windrow.graph.kinds import reduction
+from windrow.graph.passes import thin_reductions
 
 WIDE = 140_000
 """Elements of a row's first block, which is above a mebibyte; the last block has few."""
@@ -93,7 +93,7 @@ def test_what_is_made_where_it_is_used_is_reduced_in_cells_to_the_same_bits(
     source: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reduction, "GROUP_BYTES", 1 << 10)
-    monkeypatch.setattr(thin, "CELL", 1 << 10)
+    monkeypatch.setattr(thin_reductions, "CELL", 1 << 10)
 
     def reduced(**more: Any) -> Any:
         x = CELLS[source]()
@@ -103,7 +103,7 @@ def test_what_is_made_where_it_is_used_is_reduced_in_cells_to_the_same_bits(
     assert [stage.blocks > 16 for stage in x.explain().stages] == [True, False]
     made = x.compute()
     assert kept.compute().tobytes() == made.tobytes()
-    monkeypatch.setattr(thin, "LEAST_TASKS", 1 << 40)
+    monkeypatch.setattr(thin_reductions, "LEAST_TASKS", 1 << 40)
     again = reduced()
     assert len(again.explain().stages) > 2
     assert again.compute().tobytes() == made.tobytes()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.graph.grid import MANY, TINY, Axis, merge_tiny_chunks
+from windrow.graph.chunks.grid import MANY, TINY, Axis, merge_tiny_chunks
 
 
 def test_ends_kept_in_a_loop_gain_no_chunk_a_step():

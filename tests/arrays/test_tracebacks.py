@@ -13,7 +13,7 @@ import pytest
 
 import windrow as wr
 from windrow.arrays.user_functions.pickling import pickler
-from windrow.workers import boundary
+from windrow.workers import public_api
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def raised(function, *args) -> BaseException:
 
 
 def ours(error: BaseException) -> int:
-    return sum(boundary.ours(frame) for frame, _ in traceback.walk_tb(error.__traceback__))
+    return sum(public_api.ours(frame) for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 X = wr.ones((6, 4), chunks=3)
@@ -91,11 +91,11 @@ WRONG = {
 def test_one_frame_of_ours(case):
     error = raised(WRONG[case])
     assert ours(error) == 1, traceback.format_exception(error)
-    assert boundary.ours(list(traceback.walk_tb(error.__traceback__))[-1][0])
+    assert public_api.ours(list(traceback.walk_tb(error.__traceback__))[-1][0])
     assert frames(error)[:2] == ["raised", "sets" if case == "setting" else "<lambda>"]
     assert error.__cause__ is None or ours(error.__cause__) <= 1
     text = "".join(traceback.format_exception(error))
-    assert "boundary.py" not in text
+    assert "public_api.py" not in text
     assert "direct cause" not in text
 
 
@@ -124,7 +124,7 @@ def test_a_call_that_does_not_fit_ends_at_the_users_line(call):
 
 def test_the_frame_of_ours_is_that_of_the_function_which_is_called():
     for call in (lambda: wr.mean(X, axis=7), lambda: wr.round(X, "one"), lambda: wr.flip(X, 7)):
-        (frame,) = [frame for frame, _ in traceback.walk_tb(raised(call).__traceback__) if boundary.ours(frame)]
+        (frame,) = [frame for frame, _ in traceback.walk_tb(raised(call).__traceback__) if public_api.ours(frame)]
         assert frame.f_code.co_name in ("mean", "round", "flip")
 
 
@@ -152,7 +152,7 @@ def test_an_error_that_is_none_of_ours_says_that_frames_are_left_out(monkeypatch
 
     monkeypatch.setattr("windrow.arrays.base.check_grid", broken)
     error = raised(lambda: X.swapaxes(0, 1))
-    assert error.__notes__ == [boundary.HIDDEN]
+    assert error.__notes__ == [public_api.HIDDEN]
     assert not hasattr(raised(WRONG["function"]), "__notes__")
 
 
@@ -193,7 +193,7 @@ PROGRAM = """
 import os, signal, sys, threading, time, traceback
 import windrow as wr
 from windrow.arrays.user_functions.pickling import pickler
-from windrow.workers.boundary import ours
+from windrow.workers.public_api import ours
 
 def fails(block, block_id):
     if block_id == (2,):
@@ -244,7 +244,7 @@ def test_an_interrupt_shows_no_library_that_it_came_to_by_chance():
     space = {"__name__": "windrow.example"}
     exec(code, space)
     with pytest.raises(KeyboardInterrupt) as raised:
-        boundary.guard(space["public"])()
+        public_api.guard(space["public"])()
     names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(raised.value.__traceback__)]
     assert names[1:] == ["public"]
 
@@ -259,7 +259,7 @@ def test_an_interrupt_where_there_is_no_line():
     exec("def public(): return interrupted()", {"__name__": "windrow", "interrupted": interrupted}, lines)
     for function in (interrupted, lines["public"]):
         function.__code__ = function.__code__.replace(co_linetable=b"")
-    error = raised(boundary.guard(lines["public"]))
+    error = raised(public_api.guard(lines["public"]))
     assert type(error) is KeyboardInterrupt
     assert [line for _, line in traceback.walk_tb(error.__traceback__)][1:] == [None, None]
 
@@ -324,7 +324,7 @@ def test_ctrl_c_while_a_bar_is_drawn_shows_none_of_it(monkeypatch):
     drawing = {"__name__": "tqdm.std"}
     exec("def refresh(self): raise KeyboardInterrupt", drawing)
     monkeypatch.setattr(tqdm.tqdm, "refresh", drawing["refresh"])
-    monkeypatch.setattr("windrow.scheduler.progress.DELAY", 0.0)
+    monkeypatch.setattr("windrow.scheduler.session.progress.DELAY", 0.0)
     with wr.config.set(progress="on"), pytest.raises(KeyboardInterrupt) as caught:
         wr.map_blocks(lambda b: time.sleep(0.2) or b, X, dtype=float).compute()
     assert not [each for each in caught.traceback if each.frame.f_globals.get("__name__") == "tqdm.std"]

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph import origin
-from windrow.graph.expr import walk
-from windrow.graph.lower import lower
-from windrow.scheduler import session
+from windrow.graph.expr import origin
+from windrow.graph.expr.expr import walk
+from windrow.graph.lowering.lower import lower
+from windrow.scheduler.session import session
 
 ROOT = Path(__file__).parents[2]
 INDEXING = {"getitem", "setitem", "blocks"}

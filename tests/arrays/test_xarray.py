@@ -8,8 +8,8 @@ import pytest
 
 import windrow as wr
 from windrow.graph.errors import DTypeError
-from windrow.graph.expr import walk
-from windrow.scheduler.session import Session
+from windrow.graph.expr.expr import walk
+from windrow.scheduler.session.session import Session
 
 xr = pytest.importorskip("xarray")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.workers.stores import zarr_loop
+from windrow.workers.sources.stores import zarr_loop
 
 zarr = pytest.importorskip("zarr")
 fsspec = pytest.importorskip("fsspec")

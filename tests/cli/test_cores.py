@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import windrow as wr
-from windrow.scheduler import resources
 from windrow.scheduler.cli.options import parse
+from windrow.scheduler.session import resources
 from windrow.workers.config import ConfigError, load
 
 GIB = 1 << 30

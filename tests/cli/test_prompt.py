@@ -85,7 +85,7 @@ def test_ctrl_c_gives_the_prompt_back_and_keeps_the_cluster(jobs, mpi, words, lo
         prompt.interrupt_nothing()
         assert "499500" in prompt.say("wr.arange(1000, chunks=10).sum().compute()")
         if words:
-            said = prompt.say("from windrow.scheduler.cluster import cluster; len(cluster().info())")
+            said = prompt.say("from windrow.scheduler.session.cluster import cluster; len(cluster().info())")
             assert said.split()[-1] == "4"
         assert prompt.leave() == 0
     finally:

@@ -418,7 +418,7 @@ def test_plain_mpirun_says_once_what_a_death_does(jobs, mpi):
 KILLS = """
     import os, signal, time
     import windrow as wr
-    from windrow.scheduler.cluster import cluster
+    from windrow.scheduler.session.cluster import cluster
     assert wr.arange(1000, chunks=10).sum().compute() == 499500
     os.kill(cluster().info()[1]["pid"], signal.SIGKILL)
     time.sleep(0.3)

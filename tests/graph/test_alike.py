@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph.alike import share
-from windrow.graph.grid import Axis, Grid
-from windrow.graph.lower import lower
-from windrow.graph.prepared import NODES, Prepared
-from windrow.graph.recurring import same_grid
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.lowering.interned import same_grid
+from windrow.graph.lowering.lower import lower
+from windrow.graph.lowering.plan_cache import NODES, Prepared
+from windrow.graph.lowering.similar_stages import share
 
 
 def nothing(token):

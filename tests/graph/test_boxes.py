@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.graph.axismap import Fixed, Halo, Place, Slice, Window
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.axismap import Fixed, Halo, Place, Slice, Window
+from windrow.graph.chunks.grid import Axis, Grid
 from windrow.graph.kinds.move import Move, Route, join_operands
 from windrow.graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
 

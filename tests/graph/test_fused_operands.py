@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph.lower import lower
-from windrow.graph.program import Fused, Product
+from windrow.graph.lowering.lower import lower
+from windrow.graph.lowering.program import Fused, Product
 from windrow.workers.config import config
 
 LONG, WIDE, NARROW = 9000, 300, 7

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.graph.chunks import normalize, parse_bytes
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.chunks.normalize import normalize, parse_bytes
 from windrow.graph.errors import ChunksError
-from windrow.graph.grid import Axis, Grid
 
 F8 = np.dtype("f8")
 sizes = st.lists(st.integers(0, 6), min_size=1, max_size=8)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.graph.axismap import (
+from windrow.graph.chunks.axismap import (
     Fixed,
     Halo,
     Place,
@@ -19,10 +19,10 @@ from windrow.graph.axismap import (
     gather_segments,
     group_positions,
 )
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.chunks.positions import Periodic, Runs, Take
 from windrow.graph.kinds.move import Move, Route, rechunk
 from windrow.graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
-from windrow.graph.positions import Periodic, Runs, Take
 
 FILL = -7
 

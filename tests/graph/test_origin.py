@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from windrow.graph import origin
-from windrow.graph.origin import NOWHERE, Origin, find_origin, is_spoken, name_prompt, publish, say, standing
+from windrow.graph.expr import origin
+from windrow.graph.expr.origin import NOWHERE, Origin, find_origin, is_spoken, name_prompt, publish, say, standing
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph.lower import lower
-from windrow.graph.prepared import Prepared
-from windrow.graph.stage import Stage, relations
+from windrow.graph.lowering.lower import lower
+from windrow.graph.lowering.plan_cache import Prepared
+from windrow.graph.lowering.stage import Stage, relations
 
 STEPS = {
     "elementwise": lambda x, k: x * k + 1,

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.grid import Axis, Grid
 from windrow.graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
 
 

@@ -14,23 +14,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.graph.axismap import Slice
-from windrow.graph.expr import Expr
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.axismap import Slice
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.expr.expr import Expr
+from windrow.graph.expr.origin import Origin
+from windrow.graph.expr.token import token_of
 from windrow.graph.kinds.contraction import Contract, split_for
 from windrow.graph.kinds.elementwise import Elementwise, Scalar
 from windrow.graph.kinds.mapping import BlockFunction
 from windrow.graph.kinds.move import Move, Route, join_operands, rechunk
 from windrow.graph.kinds.reduction import Level, Reduce, expand, reduce_grid
 from windrow.graph.kinds.source import Full, Random
-from windrow.graph.lower import lower, name_stage
-from windrow.graph.origin import Origin
-from windrow.graph.program import Apply, Call, Fused, Generate, Load, Product
-from windrow.graph.simplify import simplify
-from windrow.graph.token import token_of
+from windrow.graph.lowering.lower import lower, name_stage
+from windrow.graph.lowering.program import Apply, Call, Fused, Generate, Load, Product
+from windrow.graph.passes.simplify import simplify
 
 if TYPE_CHECKING:
-    from windrow.graph.stage import Stage
+    from windrow.graph.lowering.stage import Stage
 
 F8 = np.dtype("f8")
 
@@ -72,8 +72,8 @@ SQUARE = grid_of((60, 60), (20, 15))
 
 
 TOKENS = """
-from windrow.graph.token import token_of
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.expr.token import token_of
+from windrow.graph.chunks.grid import Axis, Grid
 from windrow.graph.kinds.reduction import Reduce
 import numpy as np
 print(token_of("x", 1, 1.0, True, None, (1, "a"), np.dtype("f8"), np.arange(3), slice(1, None),

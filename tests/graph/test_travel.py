@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from windrow.graph.travel import dump
+from windrow.graph.expr.serialize import dump
 
 
 class Noted:

@@ -8,15 +8,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.graph.axismap import Fixed, Slice
-from windrow.graph.expr import Expr
-from windrow.graph.grid import Grid
+from windrow.graph.chunks.axismap import Fixed, Slice
+from windrow.graph.chunks.grid import Grid
+from windrow.graph.chunks.positions import Take
+from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.move import Move, Route
 from windrow.graph.kinds.points import TakePoints
 from windrow.graph.kinds.reshape import Reshape, reshape_groups
 from windrow.graph.kinds.source import Ramp
 from windrow.graph.kinds.view import View, leads_back
-from windrow.graph.positions import Take
 
 shapes = st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.graph.lower import lower
+from windrow.graph.lowering.lower import lower
 
 ROWS, COLUMNS = 80, 70
 

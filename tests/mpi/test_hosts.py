@@ -251,7 +251,7 @@ def test_what_env_exports_chooses_the_network_of_all_hosts(hosts):
 READS = """
 import json, time
 import windrow as wr
-from windrow.scheduler.cluster import session
+from windrow.scheduler.session.cluster import session
 
 def slow(block):
     time.sleep(0.05)
@@ -346,8 +346,8 @@ SHARES = """
 import json, os, signal, time
 import numpy as np
 import windrow as wr
-from windrow.scheduler.cluster import session
-from windrow.workers import shared_objects
+from windrow.scheduler.session.cluster import session
+from windrow.workers.shared import shared_objects
 
 table = wr.shared.object(np.arange(300_000))
 

@@ -17,9 +17,10 @@ import windrow as wr
 WATCHED = tuple(
     f"windrow.{name}"
     for name in (
-        "graph.expr", "graph.lower", "graph.simplify", "arrays.execution.deferred", "arrays.execution.compute",
-        "scheduler.cluster", "scheduler.job_index", "scheduler.ledger", "scheduler.planning", "scheduler.ready_queue",
-        "scheduler.record",
+        "graph.expr.expr", "graph.lowering.lower", "graph.passes.simplify", "arrays.execution.deferred",
+        "arrays.execution.compute", "scheduler.session.cluster", "scheduler.session.job_index",
+        "scheduler.ledger.ledger", "scheduler.ledger.planning", "scheduler.ledger.ready_queue",
+        "scheduler.ledger.stage_record",
     )
 )  # fmt: skip
 LINES: Counter[str] = Counter()

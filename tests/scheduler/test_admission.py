@@ -7,19 +7,19 @@ import random
 import numpy as np
 import pytest
 
-from windrow.graph.access import Rows
-from windrow.graph.axismap import Slice
-from windrow.graph.expr import Expr
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.axismap import Slice
+from windrow.graph.chunks.block_reads import Rows
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.elementwise import Elementwise
 from windrow.graph.kinds.move import Move, Route
 from windrow.graph.kinds.reduction import Reduce
 from windrow.graph.kinds.source import Random
-from windrow.graph.lower import lower
-from windrow.scheduler.admission import PLENTY, find_allowance
-from windrow.scheduler.bound import Room, find_bound
-from windrow.scheduler.ledger import Ledger
-from windrow.scheduler.sequence import Order, Step, best_order
+from windrow.graph.lowering.lower import lower
+from windrow.scheduler.admission.admission import PLENTY, find_allowance
+from windrow.scheduler.admission.bound import Room, find_bound
+from windrow.scheduler.admission.sequence import Order, Step, best_order
+from windrow.scheduler.ledger.ledger import Ledger
 
 F8 = np.dtype("f8")
 STEPS, SIDE = 60, 3500

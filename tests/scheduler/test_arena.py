@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from windrow.scheduler.arena import Arena
+from windrow.scheduler.ledger.arena import Arena
 
 SIZE = 1 << 20
 

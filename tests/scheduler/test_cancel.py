@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph.stage import Stage
-from windrow.scheduler.ledger import Ledger
+from windrow.graph.lowering.stage import Stage
+from windrow.scheduler.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.timeout(60)
 

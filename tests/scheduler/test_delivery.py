@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 
 import windrow as wr
-from windrow.graph.lower import lower
-from windrow.scheduler.delivery import Delivery
-from windrow.scheduler.job import Job
-from windrow.scheduler.ledger import Ledger
+from windrow.graph.lowering.lower import lower
+from windrow.scheduler.engine.delivery import Delivery
+from windrow.scheduler.ledger.ledger import Ledger
+from windrow.scheduler.session.job import Job
 
 
 def test_what_did_not_arrive_is_fetched_from_where_it_lies_now():

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.workers import spill
-from windrow.workers.spill import SpillFile
+from windrow.workers.memory import spill
+from windrow.workers.memory.spill import SpillFile
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.graph.expr import Expr
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.elementwise import Elementwise
 from windrow.graph.kinds.gang import Filled, Gang, Out, share
 from windrow.graph.kinds.mapping import BlockFunction, Payload
 from windrow.graph.kinds.source import Random
-from windrow.graph.lower import lower
-from windrow.scheduler.ledger import Ledger
-from windrow.scheduler.record import State
-from windrow.scheduler.spiller import victims
+from windrow.graph.lowering.lower import lower
+from windrow.scheduler.engine.spiller import victims
+from windrow.scheduler.ledger.ledger import Ledger
+from windrow.scheduler.ledger.stage_record import State
 
 if TYPE_CHECKING:
-    from windrow.scheduler.gangs import GangRun
-    from windrow.scheduler.record import Batch
+    from windrow.scheduler.ledger.gangs import GangRun
+    from windrow.scheduler.ledger.stage_record import Batch
 
 F8 = np.dtype("f8")
 MIB = 1 << 17

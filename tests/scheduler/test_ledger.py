@@ -12,20 +12,20 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from windrow.graph.axismap import Slice
-from windrow.graph.expr import Expr
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.axismap import Slice
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.contraction import Contract
 from windrow.graph.kinds.elementwise import Elementwise
 from windrow.graph.kinds.move import Move, Route, rechunk
 from windrow.graph.kinds.reduction import Reduce, reduce_grid
 from windrow.graph.kinds.source import Host, HostData, Random
-from windrow.graph.lower import lower
-from windrow.scheduler.arena import Arena
-from windrow.scheduler.ledger import Batch, Claim, Ledger
-from windrow.scheduler.planning import Stopped
-from windrow.scheduler.record import AWAITED, Record, State
-from windrow.scheduler.spiller import victims
+from windrow.graph.lowering.lower import lower
+from windrow.scheduler.engine.spiller import victims
+from windrow.scheduler.ledger.arena import Arena
+from windrow.scheduler.ledger.ledger import Batch, Claim, Ledger
+from windrow.scheduler.ledger.planning import Stopped
+from windrow.scheduler.ledger.stage_record import AWAITED, Record, State
 
 F8 = np.dtype("f8")
 Name = tuple[str, int]

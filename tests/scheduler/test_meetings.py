@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph.lower import lower
-from windrow.graph.prepared import Plan
-from windrow.scheduler.job import Release, Submit
-from windrow.scheduler.ledger import Ledger
-from windrow.scheduler.session import _with_sinks
-from windrow.scheduler.spiller import victims
+from windrow.graph.lowering.lower import lower
+from windrow.graph.lowering.plan_cache import Plan
+from windrow.scheduler.engine.spiller import victims
+from windrow.scheduler.ledger.ledger import Ledger
+from windrow.scheduler.session.job import Release, Submit
+from windrow.scheduler.session.session import _with_sinks
 
 pytestmark = pytest.mark.timeout(60)
 

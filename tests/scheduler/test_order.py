@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from windrow.graph.axismap import Slice
-from windrow.graph.expr import Expr
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.axismap import Slice
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.contraction import Contract
 from windrow.graph.kinds.move import Move, Route, rechunk
 from windrow.graph.kinds.source import Host, HostData, Random
-from windrow.graph.lower import lower
-from windrow.scheduler.arena import Arena
-from windrow.scheduler.ledger import Ledger
-from windrow.scheduler.ready_queue import SPARE
+from windrow.graph.lowering.lower import lower
+from windrow.scheduler.ledger.arena import Arena
+from windrow.scheduler.ledger.ledger import Ledger
+from windrow.scheduler.ledger.ready_queue import SPARE
 
 F8 = np.dtype("f8")
 

@@ -12,13 +12,13 @@ import pexpect
 import pytest
 
 import windrow as wr
-from windrow.scheduler import progress
-from windrow.scheduler.cluster import session
+from windrow.scheduler.session import progress
+from windrow.scheduler.session.cluster import session
 
 SCRIPT = """
 import sys, time
 import windrow as wr
-from windrow.scheduler import progress
+from windrow.scheduler.session import progress
 progress.LATE = 1.0
 def slow(block, block_id):
     time.sleep(3.5 if block_id == (7,) else 0.2)

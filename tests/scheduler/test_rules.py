@@ -7,25 +7,25 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from windrow.graph.axismap import Slice
-from windrow.graph.expr import Expr
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.axismap import Slice
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.contraction import Contract
 from windrow.graph.kinds.elementwise import Elementwise
 from windrow.graph.kinds.move import Move, Route, rechunk
 from windrow.graph.kinds.reduction import Reduce, reduce_grid
 from windrow.graph.kinds.source import Host, HostData, Random
-from windrow.graph.lower import lower
-from windrow.scheduler.arena import Arena
-from windrow.scheduler.dealing import BATCH_BYTES, BATCH_SECONDS
-from windrow.scheduler.job import Job
-from windrow.scheduler.job_index import Jobs
-from windrow.scheduler.ledger import Batch, Ledger, Loss
-from windrow.scheduler.progress import status
-from windrow.scheduler.ready_queue import SPARE
-from windrow.scheduler.record import Record, State
-from windrow.scheduler.slabs import Slabs
-from windrow.scheduler.spiller import victims
+from windrow.graph.lowering.lower import lower
+from windrow.scheduler.engine.spiller import victims
+from windrow.scheduler.ledger.arena import Arena
+from windrow.scheduler.ledger.dealing import BATCH_BYTES, BATCH_SECONDS
+from windrow.scheduler.ledger.ledger import Batch, Ledger, Loss
+from windrow.scheduler.ledger.ready_queue import SPARE
+from windrow.scheduler.ledger.slabs import Slabs
+from windrow.scheduler.ledger.stage_record import Record, State
+from windrow.scheduler.session.job import Job
+from windrow.scheduler.session.job_index import Jobs
+from windrow.scheduler.session.progress import status
 
 F8 = np.dtype("f8")
 MIB = 1 << 17

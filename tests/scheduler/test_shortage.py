@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.scheduler.arena import LARGE, Arena
-from windrow.workers import spill
-from windrow.workers.memory_limit import Limit
-from windrow.workers.pressure import PERIOD, Watch, trim
-from windrow.workers.spill import PIECE, SpillFile
+from windrow.scheduler.ledger.arena import LARGE, Arena
+from windrow.workers.memory import spill
+from windrow.workers.memory.memory_limit import Limit
+from windrow.workers.memory.pressure import PERIOD, Watch, trim
+from windrow.workers.memory.spill import PIECE, SpillFile
 
 MIB = 1 << 20
 GROUP = Path(__file__).parents[2] / "benchmarks" / "control_group.py"
@@ -238,7 +238,7 @@ def test_functions_that_take_much_end_nothing(launch, tmp_path, words, limit, no
 
 
 def test_a_share_is_private_memory_and_the_own_arena():
-    from windrow.workers.pressure import Share
+    from windrow.workers.memory.pressure import Share
 
     share = Share(Limit(1 << 30, "Slurm"), SimpleNamespace(shared_bytes=lambda: 1 << 29))
     assert 1 << 29 < share.used() < 1 << 32

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from windrow.scheduler.heartbeat import Heartbeat
-from windrow.workers.protocol import Ping
+from windrow.scheduler.engine.heartbeat import Heartbeat
+from windrow.workers.wire.protocol import Ping
 
 
 class Line:
@@ -32,7 +32,7 @@ class Line:
 @pytest.fixture
 def beat(monkeypatch):
     """A heartbeat of twelve seconds that began at 100."""
-    monkeypatch.setattr("windrow.scheduler.heartbeat.time", SimpleNamespace(monotonic=lambda: 100.0))
+    monkeypatch.setattr("windrow.scheduler.engine.heartbeat.time", SimpleNamespace(monotonic=lambda: 100.0))
     line = Line()
     return Heartbeat(line, 12.0), line
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from windrow.graph.expr import Expr
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.anchor import spread_over
 from windrow.graph.kinds.source import Random
-from windrow.graph.lower import lower
-from windrow.scheduler.ledger import Ledger
+from windrow.graph.lowering.lower import lower
+from windrow.scheduler.ledger.ledger import Ledger
 
 F8 = np.dtype("f8")
 

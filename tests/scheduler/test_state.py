@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph.lower import lower
-from windrow.scheduler.ledger import Ledger
-from windrow.scheduler.record import State
-from windrow.workers import spill
-from windrow.workers.spill import SpillFile
+from windrow.graph.lowering.lower import lower
+from windrow.scheduler.ledger.ledger import Ledger
+from windrow.scheduler.ledger.stage_record import State
+from windrow.workers.memory import spill
+from windrow.workers.memory.spill import SpillFile
 
 pytestmark = pytest.mark.timeout(60)
 

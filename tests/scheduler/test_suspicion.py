@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph.lower import lower
-from windrow.scheduler.ledger import Ledger
-from windrow.scheduler.suspicion import KNOWN, PROVEN, Suspicion
+from windrow.graph.lowering.lower import lower
+from windrow.scheduler.admission.poison_detector import KNOWN, PROVEN, Suspicion
+from windrow.scheduler.ledger.ledger import Ledger
 
 
 def called(ranks, chunks=60, function=np.negative):

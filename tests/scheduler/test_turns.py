@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.graph.expr import Expr
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.elementwise import Elementwise
 from windrow.graph.kinds.source import Random
-from windrow.graph.lower import lower
-from windrow.scheduler.ledger import Ledger
-from windrow.scheduler.record import State
-from windrow.scheduler.turns import PATIENCE, Turns
+from windrow.graph.lowering.lower import lower
+from windrow.scheduler.admission.turns import PATIENCE, Turns
+from windrow.scheduler.ledger.ledger import Ledger
+from windrow.scheduler.ledger.stage_record import State
 
 F8 = np.dtype("f8")
 ARENA = 1 << 20

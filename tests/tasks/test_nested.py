@@ -12,7 +12,7 @@ import pytest
 
 import windrow as wr
 from windrow.arrays.tasks.calls import _Numbers
-from windrow.scheduler.cluster import session
+from windrow.scheduler.session.cluster import session
 from windrow.scheduler.tasks.record import NUMBERS
 from windrow.workers.tasks import service as services
 

@@ -285,7 +285,7 @@ def test_programs():
 
 
 def test_results_go_with_their_futures():
-    from windrow.scheduler.cluster import session
+    from windrow.scheduler.session.cluster import session
 
     service = session().engine.local.tasks
     large = wr.submit(np.ones, 100_000)

@@ -9,8 +9,8 @@ import pytest
 
 import windrow as wr
 from windrow.graph.errors import ClusterError
-from windrow.scheduler.cluster import session
-from windrow.workers.calls import own_calls
+from windrow.scheduler.session.cluster import session
+from windrow.workers.wire.rpc import own_calls
 
 
 @pytest.fixture

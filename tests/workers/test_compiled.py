@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from windrow.graph.expr import Expr
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.elementwise import Elementwise, Scalar, result_dtype
 from windrow.graph.kinds.reduction import Reduce, accumulator
 from windrow.graph.kinds.source import Full, Host, HostData
-from windrow.graph.lower import lower
+from windrow.graph.lowering.lower import lower
 from windrow.workers.config import config
 from windrow.workers.kernels import compiled
 from windrow.workers.kernels.compiled import dispatch, llvm_compile, making
@@ -27,7 +27,7 @@ from windrow.workers.kernels.compiled.llvm_text import NotCompilable
 from windrow.workers.kernels.compiled.transposing import copy_tile
 from windrow.workers.kernels.interpreter.frame import Frame
 from windrow.workers.kernels.interpreter.tile_regions import regions
-from windrow.workers.reader import HOST, Place, Reader
+from windrow.workers.rank.chunk_reader import HOST, Place, Reader
 
 pytest.importorskip("llvmlite")
 

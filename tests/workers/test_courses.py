@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.workers import rank
 from windrow.workers.kernels.compiled import course, numpy_loops
 from windrow.workers.kernels.compiled.courses import LEAST_ELEMENTS
 from windrow.workers.kernels.interpreter.frame import Frame
 from windrow.workers.kernels.interpreter.tile_loop import Tiles
+from windrow.workers.rank import rank
 
 SHAPES = [
     ((1000, 600), (400, 600)),

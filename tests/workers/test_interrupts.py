@@ -11,10 +11,10 @@ from concurrent.futures import Future
 import numpy as np
 import pytest
 
-from windrow.workers.compute import ComputeThreads
-from windrow.workers.embedded import EmbeddedTransport
-from windrow.workers.interrupts import Interrupted, forget, interrupt, interruptible
-from windrow.workers.protocol import Done, Left
+from windrow.workers.rank.compute import ComputeThreads
+from windrow.workers.rank.interrupts import Interrupted, forget, interrupt, interruptible
+from windrow.workers.wire.embedded import EmbeddedTransport
+from windrow.workers.wire.protocol import Done, Left
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -176,7 +176,7 @@ def test_a_call_that_takes_no_notice_is_left_and_another_thread_goes_on():
 
 INTERRUPTED = """
 import sys, threading, time
-from windrow.workers.interrupts import Interrupted, forget, interrupt, interruptible
+from windrow.workers.rank.interrupts import Interrupted, forget, interrupt, interruptible
 
 def run():
     try:

@@ -11,13 +11,13 @@ import pytest
 import windrow as wr
 from windrow.graph.kinds.contraction import Contract
 from windrow.graph.kinds.source import Full
-from windrow.graph.lower import lower
-from windrow.workers.executor import run_task
+from windrow.graph.lowering.lower import lower
 from windrow.workers.kernels.contraction import Lying, contract
 from windrow.workers.kernels.interpreter import tile_loop
 from windrow.workers.kernels.sources import generate
-from windrow.workers.reader import HOST, Place, Reader
-from windrow.workers.spill import SpillFile
+from windrow.workers.memory.spill import SpillFile
+from windrow.workers.rank.chunk_reader import HOST, Place, Reader
+from windrow.workers.rank.executor import run_task
 
 REDUCTION_KERNELS = [
     "sum",

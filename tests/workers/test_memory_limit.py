@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import windrow as wr
-from windrow.scheduler import resources
-from windrow.scheduler.resources import arena_bytes, read_memory, usable_cores
-from windrow.workers.memory_limit import control_groups, memory_limit
+from windrow.scheduler.session import resources
+from windrow.scheduler.session.resources import arena_bytes, read_memory, usable_cores
+from windrow.workers.memory.memory_limit import control_groups, memory_limit
 
 GROUP = Path(__file__).parents[2] / "benchmarks" / "control_group.py"
 ALL = 0x7FFFFFFFFFFFF000
@@ -195,7 +195,7 @@ def test_an_arena_fits_the_address_space(kind):
 
 
 def test_an_arena_is_never_nothing(monkeypatch):
-    from windrow.workers.memory_limit import Limit
+    from windrow.workers.memory.memory_limit import Limit
 
     monkeypatch.setattr(resources, "address_room", lambda: Limit(0, "RLIMIT_AS"))
     assert arena_bytes(3) == resources.LEAST_MEMORY

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.workers import filed, page_cache
 from windrow.workers.kernels.blocks import files
-from windrow.workers.stores import zarr as zarr_store
+from windrow.workers.memory import page_cache
+from windrow.workers.sources import file_arrays
+from windrow.workers.sources.stores import zarr as zarr_store
 
 SHAPE = (2048, 1024)  # 16 MiB
 
@@ -41,7 +42,7 @@ def shortage(monkeypatch):
     """Have files count as larger than memory, or not."""
 
     def set_(fits):
-        for module in (filed, files, zarr_store):
+        for module in (file_arrays, files, zarr_store):
             monkeypatch.setattr(module, "fits", lambda nbytes: fits)
 
     return set_

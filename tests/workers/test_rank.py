@@ -6,13 +6,13 @@ import weakref
 
 import numpy as np
 
-from windrow.graph.expr import Expr
-from windrow.graph.grid import Axis, Grid
+from windrow.graph.chunks.grid import Axis, Grid
+from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.source import Random
-from windrow.graph.lower import lower
-from windrow.workers.embedded import EmbeddedTransport
-from windrow.workers.protocol import Define, Done, Recall, Refused, Run
-from windrow.workers.rank import Rank
+from windrow.graph.lowering.lower import lower
+from windrow.workers.rank.rank import Rank
+from windrow.workers.wire.embedded import EmbeddedTransport
+from windrow.workers.wire.protocol import Define, Done, Recall, Refused, Run
 
 
 def test_inputs_that_come_after_a_batch_was_recalled_begin_nothing():

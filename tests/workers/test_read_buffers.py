@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.workers import read_buffers
-from windrow.workers.read_buffers import KEPT, LEAST, drop_read_buffers, read_buffer
-from windrow.workers.stores import zarr as zarr_store
+from windrow.workers.memory import read_buffers
+from windrow.workers.memory.read_buffers import KEPT, LEAST, drop_read_buffers, read_buffer
+from windrow.workers.sources.stores import zarr as zarr_store
 
 BYTE = np.dtype(np.uint8)
 

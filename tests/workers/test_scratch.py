@@ -9,7 +9,7 @@ import numpy as np
 
 import windrow as wr
 from windrow.workers.kernels.buffers import ARGUMENTS, LEAST, MOST
-from windrow.workers.urgency import request_short_timeslices
+from windrow.workers.rank.urgency import request_short_timeslices
 
 F8 = np.dtype("f8")
 room = ARGUMENTS.lend

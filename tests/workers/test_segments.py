@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.graph.lower import lower
-from windrow.graph.program import Apply
+from windrow.graph.lowering.lower import lower
+from windrow.graph.lowering.program import Apply
 from windrow.workers.config import config
 from windrow.workers.kernels.compiled.segments import Segment, segments
 from windrow.workers.kernels.interpreter.buffer_plan import plan_for

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.workers import page_cache, spill
-from windrow.workers.spill import SpillFile
+from windrow.workers.memory import page_cache, spill
+from windrow.workers.memory.spill import SpillFile
 
 MIB = 1 << 20
 

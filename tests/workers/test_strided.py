@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.graph.lower import lower
-from windrow.graph.program import Load
+from windrow.graph.lowering.lower import lower
+from windrow.graph.lowering.program import Load
 from windrow.workers.config import config
 from windrow.workers.kernels.compiled import strided
 from windrow.workers.kernels.compiled.gathering import Pieces

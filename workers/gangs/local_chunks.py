@@ -10,7 +10,7 @@ import numpy as np
 from ...graph.errors import ShapeError
 
 if TYPE_CHECKING:
-    from ...graph.grid import Grid
+    from ...graph.chunks.grid import Grid
 
 __all__ = ["LocalChunks"]
 
@@ -144,7 +144,7 @@ class LocalChunks(Sequence[Array]):
         >>> [chunk.to_pylist() for chunk in x.local.arrow()]
         [[0, 1, 2], [3, 4, 5]]
         """
-        from ..arrow import give_block  # pyarrow is loaded when somebody asks for it
+        from ..sources.arrow import give_block  # pyarrow is loaded when somebody asks for it
 
         return tuple(give_block(chunk) for chunk in self._chunks)
 

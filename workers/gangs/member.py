@@ -21,28 +21,28 @@ import numpy as np
 
 from ...graph.errors import ClusterError
 from ...graph.kinds.gang import share
-from .. import own_arena
-from ..calls import Recalled, computing
-from ..interrupts import GRACE, Interrupted, forget, interrupt, interruptible
 from ..kernels.interpreter.block_calls import BlockError, read_only
 from ..kernels.user_results import usual_warnings
-from ..one_sided.began import enter
-from ..output import COMPUTE
-from ..pages.additions import collecting
-from ..protocol import Done, Left, Meet, NoComm, Refused, Run
-from ..urgency import begin_apart
+from ..rank import own_arena
+from ..rank.interrupts import GRACE, Interrupted, forget, interrupt, interruptible
+from ..rank.output import COMPUTE
+from ..rank.urgency import begin_apart
+from ..shared.one_sided.began import enter
+from ..shared.pages.additions import collecting
+from ..wire.protocol import Done, Left, Meet, NoComm, Refused, Run
+from ..wire.rpc import Recalled, computing
 from .local_chunks import LocalChunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ...graph.grid import Index
+    from ...graph.chunks.grid import Index
     from ...graph.kinds.gang import Gang
-    from ...graph.stage import Stage
-    from ..calls import Calls
-    from ..protocol import Event, GangOrder
-    from ..reader import Reader
-    from ..transport import Transport
+    from ...graph.lowering.stage import Stage
+    from ..rank.chunk_reader import Reader
+    from ..wire.protocol import Event, GangOrder
+    from ..wire.rpc import Calls
+    from ..wire.transport import Transport
 
 Array = np.ndarray[Any, Any]
 _TRIES = 5

@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from ...graph.expr import DType
+    from ...graph.expr.expr import DType
 
 Array = np.ndarray[Any, Any]
 LEAST = 1 << 18

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.kinds.reduction import GROUP_BYTES, SELECTED, Level, count_reduced
-from ...graph.together import field_name
+from ...graph.passes.merge_reductions import field_name
 from .blocks.positions import coordinates
 from .compiled import combining
 from .moments import moments_finish, moments_merge, moments_tile, some_moments_finish, some_moments_tile
@@ -26,7 +26,7 @@ from .sums import add_along, is_whole, lanes_of, reduce_lanes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...graph.stage import Stage
+    from ...graph.lowering.stage import Stage
 
 Array = np.ndarray[Any, Any]
 FOLDED = 1 << 12

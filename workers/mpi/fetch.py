@@ -23,7 +23,7 @@ from .mailbox import count_as_mpi
 from .regions import pack
 
 if TYPE_CHECKING:
-    from ..transport import Bytes, Region
+    from ..wire.transport import Bytes, Region
     from .mailbox import Mailbox, Message
 
 MESSAGE, REQUEST, REFUSED, GONE, DATA = 1, 2, 3, 4, 16  # tags; DATA + ticket is the answer to a request

@@ -29,7 +29,7 @@ from .warnings_of_mpi import untested_quietly
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..protocol import GangOrder
+    from ..wire.protocol import GangOrder
 
 _log = logging.getLogger("windrow")
 SETTLE = 0.1

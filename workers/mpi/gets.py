@@ -25,7 +25,7 @@ from .regions import datatypes, pieces
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..transport import Bytes, Region
+    from ..wire.transport import Bytes, Region
 
 RING_EVERY = 0.001
 MOST_PIECES = 64

@@ -10,7 +10,7 @@ from typing import cast
 
 from mpi4py import MPI
 
-from ..transport import Peer
+from ..wire.transport import Peer
 from .environment import ulfm_enabled
 from .memory import Arena, PeerMemory, arena_name, boot_id
 from .window import Exposure, expose, gets_alone, gets_are_safe, meet

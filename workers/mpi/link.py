@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from mpi4py import MPI
 
-from ...graph.travel import dump
-from ..transport import Bytes, RanksLost, Region
+from ...graph.expr.serialize import dump
+from ..wire.transport import Bytes, RanksLost, Region
 from .exits import die
 from .fetch import GONE, MESSAGE, REFUSED, REQUEST, Fetcher
 from .gang_comm import MpiMeeting

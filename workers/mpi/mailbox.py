@@ -19,7 +19,7 @@ from mpi4py import MPI
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..transport import Bytes
+    from ..wire.transport import Bytes
 
 _MOST = 2**31 - 1  # what MPI counts of anything
 _UNIT = 1 << 20

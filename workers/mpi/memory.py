@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..memory_limit import unmappable
+from ..memory.memory_limit import unmappable
 
 if TYPE_CHECKING:
-    from ..transport import Bytes
+    from ..wire.transport import Bytes
 
 # The time since boot differs between hosts, and two containers on one host may still bear different names.
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"

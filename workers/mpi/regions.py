@@ -9,7 +9,7 @@ import numpy as np
 from mpi4py import MPI
 
 if TYPE_CHECKING:
-    from ..transport import Bytes, Region
+    from ..wire.transport import Bytes, Region
 
 
 def pack(memory: Bytes, region: Region) -> Bytes | None:

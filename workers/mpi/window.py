@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from mpi4py import MPI
 
-from ..transport import Window
+from ..wire.transport import Window
 from .environment import allows_btl, ulfm_enabled
 from .warnings_of_mpi import untested_quietly
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ClusterError
-from ...graph.travel import travelling
-from .. import shared_objects
+from ...graph.expr.serialize import travelling
+from ..shared import shared_objects
 from .orders import RETURN, VALUE
 from .packing import size_of
 
 if TYPE_CHECKING:
-    from ..calls import Calls, Question
-    from ..rank import Rank
+    from ..rank.rank import Rank
+    from ..wire.rpc import Calls, Question
 
 LIMIT = 600.0
 """Seconds in which a task's result comes from another rank."""

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ClusterError, WindrowError
-from ..calls import Unpicklable
+from ..wire.rpc import Unpicklable
 from .lending import fetch
 from .orders import Unread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..rank import Rank
+    from ..rank.rank import Rank
 
 _threads = threading.local()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from ..rank import Rank
+    from ..rank.rank import Rank
     from .needs import Held
 
 RUN, TAKE_BACK, GIVE_UP, INTERRUPT, DROP, VALUE, RETURN, ENDED, WAITS = (

@@ -11,7 +11,7 @@ import cloudpickle
 import numpy as np
 
 from ...graph.errors import WindrowError
-from ..boundary import trim_context
+from ..public_api import trim_context
 from .orders import SMALL
 
 _ATOMS = frozenset([type(None), bool, int, float, complex])

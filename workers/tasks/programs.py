@@ -10,8 +10,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import MissingFile
-from ..interrupts import Interrupted
 from ..mpi.exits import before_end
+from ..rank.interrupts import Interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

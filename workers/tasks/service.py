@@ -16,9 +16,9 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ClusterError
-from .. import own_arena
-from ..interrupts import GRACE, Interrupted, forget, interrupt, interruptible
-from ..output import COMPUTE, finish_lines
+from ..rank import own_arena
+from ..rank.interrupts import GRACE, Interrupted, forget, interrupt, interruptible
+from ..rank.output import COMPUTE, finish_lines
 from .current import Current, enter_task
 from .lending import Lending
 from .needs import Held, with_needs
@@ -43,8 +43,8 @@ from .packing import pack_error, pack_small, size_of
 from .programs import ended_by_us, stop_program
 
 if TYPE_CHECKING:
-    from ..calls import Question
-    from ..rank import Rank
+    from ..rank.rank import Rank
+    from ..wire.rpc import Question
     from .orders import TaskOrder
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..pages.files import Space
+from ..shared.pages.files import Space
 
 __all__ = ["Snapshot"]
 

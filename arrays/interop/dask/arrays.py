@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, ShapeError, bad
-from ....graph.grid import Axis, Grid
 from ....graph.kinds.mapping import MapBlocks
 from ...base import check_dtype, make
 from ...user_functions.pickling import payload

@@ -16,7 +16,7 @@ import cloudpickle
 from ....graph.errors import ArgumentError, ClusterError
 from ....scheduler.tasks.arrays import ArrayArgument
 from ....scheduler.tasks.record import Demand, Function, Record
-from ....workers.shared_objects import noting
+from ....workers.shared.shared_objects import noting
 from ....workers.tasks.needs import Held
 from ....workers.tasks.packing import weigh
 from ...execution.compute import persist_array
@@ -33,7 +33,7 @@ from .watching import EndNotice
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ....scheduler.session import Session
+    from ....scheduler.session.session import Session
     from ....scheduler.tasks.dispatcher import Dispatcher
     from ....scheduler.tasks.future import Future
     from .watching import Watch

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.grid import Axis, Grid
+from ....graph.chunks.grid import Axis, Grid
 from ....graph.kinds.mapping import MapBlocks
 from ....workers.kernels.user_results import check_kept
 from ...array import Array

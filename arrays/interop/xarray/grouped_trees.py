@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.grid import Axis, Grid
+from ....graph.chunks.grid import Axis, Grid
 from ....graph.kinds.mapping import BlockFunction
 from ....graph.kinds.move import Move
 from ....workers.config import config

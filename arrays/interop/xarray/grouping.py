@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ....graph.chunks.grid import Grid
 from ....graph.errors import ArgumentError, bad
-from ....graph.grid import Grid
 from ....graph.kinds.mapping import MapBlocks
 from ...array import Array
 from ...base import make

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xarray.namedarray.parallelcompat import ChunkManagerEntrypoint
 
-from ....graph.chunks import FreeSizes
+from ....graph.chunks.normalize import FreeSizes
 from ....graph.errors import ArgumentError, bad
 from ....workers.config import config
 from ...array import Array
@@ -29,7 +29,7 @@ from .unwrapping import unwrapped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ....graph.grid import Grid
+    from ....graph.chunks.grid import Grid
 
 DASK_ONLY = ("name", "lock", "meta", "inline_array", "asarray", "fancy", "getitem")
 """Keywords that say how dask's `from_array` makes its graph, which xarray's functions hand on."""

@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import ArgumentError
-from ....workers.stores.zarr import name_of, place_in, place_of, root_of
+from ....workers.sources.stores.zarr import name_of, place_in, place_of, root_of
 from ...array import Array
 from ...files import places
 from ...files.rereads import places_read

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....workers.stores.libraries import is_of
+from ....workers.sources.stores.libraries import is_of
 from ...chunking.stored import layers
 
 _INDEXING, _CODING = "xarray.core.indexing", "xarray.coding"

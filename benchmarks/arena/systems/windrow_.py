@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import windrow as wr
-from windrow.scheduler.engine import Engine
-from windrow.workers.protocol import Run
+from windrow.scheduler.engine.engine import Engine
+from windrow.workers.wire.protocol import Run
 
 from .base import System
 

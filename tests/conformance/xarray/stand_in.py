@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 import windrow as wr
-from windrow.scheduler.session import Session
+from windrow.scheduler.session.session import Session
 
 array, compute, persist = wr, wr.compute, wr.persist
 core = local = threaded = multiprocessing = None

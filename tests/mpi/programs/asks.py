@@ -8,7 +8,7 @@ import threading
 import numpy as np
 
 import windrow as wr
-from windrow.workers.calls import own_calls
+from windrow.workers.wire.rpc import own_calls
 
 
 def offer(comm):

@@ -9,7 +9,7 @@ import numpy as np
 from rank import collect, pattern, read, start, stop
 
 from windrow.workers.mpi.start import leave
-from windrow.workers.transport import RanksLost, Region
+from windrow.workers.wire.transport import RanksLost, Region
 
 how, transport = sys.argv[1:]
 link = start(how, 4, transport)

@@ -10,7 +10,7 @@ import threading
 import time
 
 import windrow as wr
-from windrow.scheduler.cluster import session
+from windrow.scheduler.session.cluster import session
 
 
 def loop(block):

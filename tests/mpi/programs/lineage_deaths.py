@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 import windrow as wr
-from windrow.scheduler.cluster import session
+from windrow.scheduler.session.cluster import session
 
 steps, rng, fresh = int(sys.argv[1]), random.Random(int(sys.argv[2])), sys.argv[3:] == ["fresh"]
 strike = rng.randrange(steps // 2, steps)

@@ -119,7 +119,7 @@ def array_within():
 
 
 def board():
-    from windrow.scheduler.cluster import session
+    from windrow.scheduler.session.cluster import session
 
     return session().calls.provided("task board: ").board
 

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 import windrow as wr
-from windrow.scheduler.cluster import session
+from windrow.scheduler.session.cluster import session
 
 chance = random.Random(int(sys.argv[1]))
 ranks = [row["pid"] for row in wr.cluster().info()][1:]

@@ -55,7 +55,7 @@ v.update(0, 0)
 
 
 def held(comm):
-    from windrow.workers.calls import own_calls
+    from windrow.workers.wire.rpc import own_calls
 
     return own_calls().provided("pages.").mirrors.used
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 import windrow as wr
-from windrow.scheduler.arena import Arena
+from windrow.scheduler.ledger.arena import Arena
 
 N = 800
 CALLS = {

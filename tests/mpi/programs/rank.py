@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from windrow.workers.mpi.start import join_spawned, leave, spawn, world
-from windrow.workers.transport import RanksLost
+from windrow.workers.wire.transport import RanksLost
 
 ARENA = 32 << 20
 LIMIT = 20.0

@@ -7,7 +7,7 @@ import numpy as np
 from rank import collect, pattern, read, start, stop
 
 from windrow.workers.mpi.start import leave
-from windrow.workers.transport import Region
+from windrow.workers.wire.transport import Region
 
 REGIONS = [
     Region(0, (1 << 20,), (1,), 1),

@@ -9,7 +9,7 @@ import numpy as np
 from rank import collect, pattern, start, stop
 
 from windrow.workers.mpi.start import end_ranks
-from windrow.workers.transport import RanksLost
+from windrow.workers.wire.transport import RanksLost
 
 pids = []
 for kill in (True, False, False):

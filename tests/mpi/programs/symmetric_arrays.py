@@ -73,7 +73,7 @@ found["left"] = sum(row["shared"] for row in wr.cluster().info())
 
 
 def hold(comm):
-    from windrow.workers.one_sided import site
+    from windrow.workers.shared.one_sided import site
 
     with open("/proc/self/maps", encoding="ascii") as file:
         mapped = sum("/memfd:windrow-symmetric-" in line for line in file)

@@ -10,7 +10,7 @@ def spoil(comm):
     """Have this rank's next `Shrink` fail, though it came about for the others."""
     from mpi4py import MPI
 
-    from windrow.workers.own_arena import own_transport
+    from windrow.workers.rank.own_arena import own_transport
 
     class Once:
         def __init__(self, comm):

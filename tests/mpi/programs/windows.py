@@ -8,7 +8,7 @@ import numpy as np
 from rank import ARENA, read, start, stop
 
 from windrow.workers.mpi.start import leave
-from windrow.workers.transport import Region
+from windrow.workers.wire.transport import Region
 
 how, transport = sys.argv[1:]
 link = start(how, 3, transport)

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import FileError
-from ...arrow import arrow, give, stored_type, value_type, wrap
-from ...formats import csv_text
-from ...formats.uploads import Upload
-from ...page_cache import RUN, behind, fits
-from ...stored import file_name
+from ...memory.page_cache import RUN, behind, fits
+from ...sources.arrow import arrow, give, stored_type, value_type, wrap
+from ...sources.arrow_folder import file_name
+from ...sources.formats import csv_text
+from ...sources.formats.uploads import Upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ....graph.grid import Grid
-    from ...stored import Runs
+    from ....graph.chunks.grid import Grid
+    from ...sources.arrow_folder import Runs
 
 Array = np.ndarray[Any, Any]
 Where = tuple[slice, ...]

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...stores.libraries import library
+from ...sources.stores.libraries import library
 from .files import write_at
 
 if TYPE_CHECKING:
-    from ....graph.grid import Grid
+    from ....graph.chunks.grid import Grid
 
 Array = np.ndarray[Any, Any]
 Where = tuple[slice, ...]

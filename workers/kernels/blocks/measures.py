@@ -11,7 +11,7 @@ import numpy as np
 from .positions import coordinates
 
 if TYPE_CHECKING:
-    from ....graph.grid import Grid
+    from ....graph.chunks.grid import Grid
 
 Array = np.ndarray[Any, Any]
 Where = tuple[slice, ...]

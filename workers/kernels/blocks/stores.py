@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import FileError
-from ...stores import zarr
+from ...sources.stores import zarr
 
 if TYPE_CHECKING:
-    from ....graph.grid import Grid
+    from ....graph.chunks.grid import Grid
 
 Array = np.ndarray[Any, Any]
 Where = tuple[slice, ...]

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...formats.table_blocks import find_piece, mask_column, place_of, read_columns, read_masks
-from ...formats.tables import describe, fill
+from ...sources.formats.table_blocks import find_piece, mask_column, place_of, read_columns, read_masks
+from ...sources.formats.tables import describe, fill
 
 if TYPE_CHECKING:
-    from ...formats.csv import Survey
-    from ...formats.tables import Columns, Pieces
+    from ...sources.formats.csv import Survey
+    from ...sources.formats.tables import Columns, Pieces
     from .files import Array, Where
 
 

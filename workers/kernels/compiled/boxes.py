@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ....graph.access import ByBlock
+from ....graph.chunks.block_reads import ByBlock
 from ....graph.kinds.source import Inside
-from ....graph.program import Load
-from ...reader import arrange, take_part
+from ....graph.lowering.program import Load
+from ...rank.chunk_reader import arrange, take_part
 from ..interpreter.piece_assembly import AssembledPieces
 from .strided_text import find_boxes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-    from ....graph.access import Piece
-    from ....graph.program import Generate
-    from ....graph.stage import Stage
+    from ....graph.chunks.block_reads import Piece
+    from ....graph.lowering.program import Generate
+    from ....graph.lowering.stage import Stage
     from ..interpreter.frame import Frame
     from .fused import Fused
 

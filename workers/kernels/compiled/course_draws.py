@@ -27,7 +27,7 @@ from .drawing import (
 from .making import ready
 
 if TYPE_CHECKING:
-    from ....graph.program import Generate
+    from ....graph.lowering.program import Generate
     from ..interpreter.frame import Frame
     from .course_plan import Cut, Plot
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....graph.kinds.elementwise import Scalar
 from ....graph.kinds.source import Full
-from ....graph.program import Apply, Generate
+from ....graph.lowering.program import Apply, Generate
 from ..interpreter.tile_regions import TILE
 from .course import COPY, EVERY, FULL, LAST, LOOP, Call, Spot, address_of
 from .fused import cuts
@@ -25,7 +25,7 @@ from .transposing import turning_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ....graph.program import Program, Value
+    from ....graph.lowering.program import Program, Value
     from ..interpreter.buffer_plan import Plan
     from .course_draws import Draw
     from .llvm_text import DType

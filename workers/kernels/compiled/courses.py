@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ....graph.access import ByBlock
-from ....graph.axismap import Slice
+from ....graph.chunks.axismap import Slice
+from ....graph.chunks.block_reads import ByBlock
 from ....graph.few import ascending
 from ....graph.kinds.move import Move
 from ....graph.kinds.reduction import partial_dtype
-from ....graph.program import Apply, Generate, Load
+from ....graph.lowering.program import Apply, Generate, Load
 from ...config import config
 from ..buffers import Buffers
 from .course import FULL, LAST, MOST_ARGUMENTS, Course, Spot, address_of, conductor
@@ -34,9 +34,9 @@ from .loops import LANES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ....graph.grid import Index
+    from ....graph.chunks.grid import Index
     from ....graph.kinds.reduction import Level
-    from ....graph.program import Program
+    from ....graph.lowering.program import Program
     from ..interpreter.frame import Frame
     from .dispatch import Bound
     from .llvm_compile import Native

@@ -27,8 +27,8 @@ from .transposing import copy_tile
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ....graph.program import Program
-    from ....graph.stage import Stage
+    from ....graph.lowering.program import Program
+    from ....graph.lowering.stage import Stage
     from ..interpreter.frame import Frame
     from .llvm_compile import Native
 

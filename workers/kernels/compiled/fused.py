@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from ....graph.program import Apply, Load, Program
+from ....graph.lowering.program import Apply, Load, Program
 from ..interpreter.buffer_plan import plan_for
 from ..interpreter.tile_regions import TILE
 from .llvm_text import DType, NotCompilable

@@ -14,7 +14,7 @@ import numpy as np
 
 from ....graph.kinds.move import Move
 from ....graph.kinds.reshape import Reshape
-from ....graph.program import Load
+from ....graph.lowering.program import Load
 from ...config import config
 from ..interpreter.tile_regions import regions
 from .boxes import address_of
@@ -23,8 +23,8 @@ from .copying import AXES, Copies, copy, find_loop
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....graph.boxes import Boxes
-    from ....graph.stage import Kin, Stage
+    from ....graph.chunks.boxes import Boxes
+    from ....graph.lowering.stage import Kin, Stage
     from ..interpreter.frame import Frame
     from ..interpreter.piece_assembly import AssembledPieces
     from ..interpreter.tile_regions import Region

@@ -14,13 +14,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ....graph.program import Apply
+from ....graph.lowering.program import Apply
 from .llvm_text import DType, NotCompilable
 from .making import ENTRY, ready
 from .steps import StepWriter
 
 if TYPE_CHECKING:
-    from ....graph.program import Mask, Program
+    from ....graph.lowering.program import Mask, Program
     from ..interpreter.buffer_plan import Plan
     from .llvm_compile import Native
 

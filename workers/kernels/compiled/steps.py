@@ -9,13 +9,13 @@ import numpy as np
 
 from ....graph.kinds.elementwise import Scalar
 from ....graph.kinds.source import Full
-from ....graph.program import Apply, Generate
+from ....graph.lowering.program import Apply, Generate
 from .instructions import UFUNCS
 from .llvm_text import Body, DType, NotCompilable, cast, kind, register
 from .promotion import constant, loop
 
 if TYPE_CHECKING:
-    from ....graph.program import Program, Value
+    from ....graph.lowering.program import Program, Value
 
 
 @dataclass

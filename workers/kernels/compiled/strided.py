@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ....graph.program import Load
+from ....graph.lowering.program import Load
 from ...config import config
 from . import dispatch
 from .boxes import FEW, Layout, Layouts, NotStrided, address_of, lay_out, layouts_of
@@ -29,8 +29,8 @@ from .llvm_text import NotCompilable
 from .strided_text import compile_strided
 
 if TYPE_CHECKING:
-    from ....graph.program import Program
-    from ....graph.stage import Kin, Stage
+    from ....graph.lowering.program import Program
+    from ....graph.lowering.stage import Kin, Stage
     from ..interpreter.frame import Frame
     from .courses import Places
     from .fused import Fused

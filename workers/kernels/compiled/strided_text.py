@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ....graph.access import ByBlock
+from ....graph.chunks.block_reads import ByBlock
 from ....graph.kinds.move import Move
 from ....graph.kinds.source import Inside
-from ....graph.program import Apply, Generate, Load, Program
+from ....graph.lowering.program import Apply, Generate, Load, Program
 from ..interpreter.buffer_plan import plan_for
 from .fused import Fused, Writer
 from .llvm_text import NotCompilable, memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....graph.program import Apply, Generate, Load
+from ....graph.lowering.program import Apply, Generate, Load
 from ..interpreter.buffer_plan import plan_for
 from .fused import compile_fused
 from .llvm_text import NotCompilable
@@ -12,8 +12,8 @@ from .segments import LEAST_ELEMENTS, segments, why_not
 
 if TYPE_CHECKING:
     from ....graph.kinds.reduction import Level
-    from ....graph.program import Program
-    from ....graph.stage import Stage
+    from ....graph.lowering.program import Program
+    from ....graph.lowering.stage import Stage
 
 
 def tell_interpreted(stage: Stage) -> str:

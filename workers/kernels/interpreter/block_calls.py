@@ -11,18 +11,18 @@ import numpy as np
 
 from ....graph.errors import ShapeError
 from ....graph.kinds.mapping import BlockFunction, MapBlocks
-from ... import shared_objects
-from ...calls import current_batch
-from ...interrupts import interruptible
-from ...pages.additions import collecting
+from ...rank.interrupts import interruptible
+from ...shared import shared_objects
+from ...shared.pages.additions import collecting
+from ...wire.rpc import current_batch
 from ..blocks import block_function, fills
 from ..user_results import check_kept, plain, usual_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ....graph.program import Call
-    from ....graph.stage import Stage
+    from ....graph.lowering.program import Call
+    from ....graph.lowering.stage import Stage
 
     _Loaded = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from ....graph.program import Apply, Generate, Program
+from ....graph.lowering.program import Apply, Generate, Program
 from ..functions import IN_PLACE
 
 if TYPE_CHECKING:
-    from ....graph.program import Form
-    from ....graph.stage import Stage
+    from ....graph.lowering.program import Form
+    from ....graph.lowering.stage import Stage
 
 
 @dataclass(frozen=True)

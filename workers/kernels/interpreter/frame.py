@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.access import ByBlock, Piece
+from ....graph.chunks.block_reads import ByBlock, Piece
 from ....graph.few import put, stack
 from ....graph.kinds.mapping import BlockFunction, MapBlocks
 from ....graph.kinds.move import Move
 from ....graph.kinds.source import Full
-from ....graph.program import Apply, Call, Generate, Load, Product, Program, Value
-from ...reader import points_first
+from ....graph.lowering.program import Apply, Call, Generate, Load, Product, Program, Value
+from ...rank.chunk_reader import points_first
 from ..blocks import block_function, fills, takes_pieces
 from ..buffers import ARGUMENTS
 from ..compiled import courses
@@ -37,9 +37,9 @@ from .tile_regions import TILE, Region, regions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ....graph.program import Operand
-    from ....graph.stage import Kin, Stage
-    from ...reader import Reader
+    from ....graph.lowering.program import Operand
+    from ....graph.lowering.stage import Kin, Stage
+    from ...rank.chunk_reader import Reader
     from ..compiled.gathering import Pieces
     from ..contraction import Block
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from ....graph.access import Piece
-    from ....graph.program import Load
-    from ...reader import Reader
+    from ....graph.chunks.block_reads import Piece
+    from ....graph.lowering.program import Load
+    from ...rank.chunk_reader import Reader
     from .tile_regions import Region
 
 Array = np.ndarray[Any, Any]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ....graph.kinds.source import Full
-from ....graph.program import Apply, Generate
+from ....graph.lowering.program import Apply, Generate
 from ...config import config
 from ..buffers import Buffers
 from ..compiled.segments import LEAST_ELEMENTS, Segment, fits, segments

@@ -1,0 +1,89 @@
+"""Expressions on their way to another process, with the arrays in memory that they begin with: what tasks return."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ArgumentError
+from .expr import Expr, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_threads = threading.local()
+
+
+@contextmanager
+def travelling() -> Iterator[None]:
+    """While something is pickled that this thread sends to another rank: lazy arrays in it go along."""
+    before, _threads.on = is_travelling(), True
+    try:
+        yield
+    finally:
+        _threads.on = before
+
+
+def is_travelling() -> bool:
+    """Tell whether lazy arrays may be pickled now."""
+    return getattr(_threads, "on", False)
+
+
+def dump(value: object, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
+    """Return a pickle of what other threads may look at meanwhile.
+
+    What follows from an immutable object is found when it is first asked for, and kept with it. Where another thread
+    does so while the object is pickled, `pickle` gives up; then it is begun anew.
+    """
+    while True:
+        buffers: list[pickle.PickleBuffer] = []
+        try:
+            packed = pickle.dumps(value, 5, buffer_callback=None if buffer_callback is None else buffers.append)
+        except RuntimeError as error:
+            if "changed size during iteration" not in str(error):
+                raise
+        else:
+            for each in buffers:
+                buffer_callback(each)  # type: ignore[misc]
+            return packed
+
+
+def pack(root: Expr) -> list[tuple[Any, ...]]:
+    """Return an expression as plain rows, operands before their users: chains may be longer than Python's stack.
+
+    Raises
+    ------
+    ArgumentError
+        A part of it lives in this process alone.
+    """
+    rows: list[tuple[Any, ...]] = []
+    at: dict[str, int] = {}
+    for node in walk([root]):
+        at[node.token] = len(rows)
+        operands = tuple(at[each.token] for each in node.operands)
+        rows.append((_pack_op(node), operands, node.grid, node.dtype, node.origin, node.token))
+    return rows
+
+
+def _pack_op(node: Expr) -> tuple[bytes, list[pickle.PickleBuffer]]:
+    """Return an operation's pickle; arrays' memory stays where it is until the whole is pickled."""
+    buffers: list[pickle.PickleBuffer] = []
+    try:
+        if node.pin is not None:
+            raise TypeError("its chunks are kept")
+        return dump(node.op, buffers.append), buffers
+    except Exception as error:
+        raise ArgumentError(
+            f"a lazy array ({node.label}) is known to one process alone; expected an array of NumPy's in its place"
+        ) from error
+
+
+def unpack(rows: list[tuple[Any, ...]]) -> Expr:
+    """Return the expression of such rows."""
+    made: list[Expr] = []
+    for (head, buffers), operands, grid, dtype, origin, token in rows:
+        op = pickle.loads(head, buffers=buffers)
+        made.append(Expr(op, tuple(made[each] for each in operands), grid, dtype, origin, None, token))
+    return made[-1]

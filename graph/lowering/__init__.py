@@ -1,0 +1,1 @@
+"""From expressions to stages and their programs, and what of that is remembered."""

@@ -1,0 +1,80 @@
+"""What recurs is the same object: operations and grids that a program makes over and over, as a loop does each turn.
+
+What follows from such an object is then found once. An operation that recurs is marked; only small grids count.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..expr.token import token_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from ..chunks.grid import Grid
+    from ..expr.expr import DType, Op
+
+    Marked = TypeVar("Marked", bound=Op)
+    Result = TypeVar("Result")
+
+BLOCKS = 256
+"""Blocks of the largest grid that is remembered: the bounds of its chunks are held."""
+MOST = 4096
+"""Forms, and other things that follow from what recurs, that are remembered."""
+
+_recalled: dict[tuple[object, ...], tuple[tuple[object, ...], Any]] = {}
+_forms: dict[tuple[object, ...], tuple[str, Op, Grid]] = {}
+
+
+@lru_cache(MOST)
+def _first(grid: Grid, free: tuple[bool, ...]) -> Grid:
+    return grid
+
+
+def same_grid(grid: Grid) -> Grid:
+    """Return the first grid that was equal to this one, in marks too, if it remembers nothing of joins."""
+    if "recurring" in grid.__dict__:
+        return grid
+    if grid.nblocks > BLOCKS or any(axis.is_marked for axis in grid.axes):
+        return grid
+    found = _first(grid, tuple([axis.is_free for axis in grid.axes]))
+    found.__dict__["recurring"] = True
+    return found
+
+
+def recurs(op: Marked) -> Marked:
+    """Mark an operation that is remembered where it was made, and return it."""
+    op.__dict__["recurring"] = True
+    return op
+
+
+def recall(kind: Hashable, parts: tuple[object, ...], make: Callable[[], Result]) -> Result:
+    """Return what was made of these very objects before, or what is made now: it follows from them alone."""
+    key = (kind, *[id(part) for part in parts])
+    found = _recalled.get(key)
+    if found is None:
+        if len(_recalled) >= MOST:
+            _recalled.clear()
+        found = _recalled[key] = parts, make()  # held: their identities stay their own
+    made: Result = found[1]
+    return made
+
+
+def name_form(op: Op, grid: Grid, dtype: DType) -> str:
+    """Return the name of what an operation does to whatever operands; see `Op.form`."""
+    form, kind = op.form, type(op).__name__
+    key: tuple[object, ...] | None = None
+    if form is op and op.recurring:
+        key = (id(op), id(grid), dtype)
+    elif type(form) is tuple:
+        key = (kind, form, id(grid), dtype)
+    if key is None or grid.nblocks > BLOCKS:
+        return token_of(kind, form, grid, dtype)
+    found = _forms.get(key)
+    if found is None:
+        if len(_forms) >= MOST:
+            _forms.clear()
+        found = _forms[key] = token_of(kind, form, grid, dtype), op, grid  # held, too
+    return found[0]

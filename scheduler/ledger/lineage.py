@@ -1,0 +1,72 @@
+"""What the ledger knows of stages and of what they were made from, as it is at one moment: for people to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .stage_record import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from ...graph.chunks.block_reads import Rows
+    from ...graph.chunks.grid import Index
+    from ...graph.lowering.stage import Stage
+    from ..engine.engine import Engine
+    from .stage_record import Record
+
+
+@dataclass(frozen=True)
+class Known:
+    """A stage in the ledger; the columns have a row for each task.
+
+    `reads` has the token of each input, and which of its tasks each task reads. `owner` is the rank that stores a
+    task's chunks, or runs the task, else -1. `on_disk` tells which chunks are in a spill file.
+    """
+
+    stage: Stage
+    reads: tuple[tuple[str, Rows], ...]
+    state: NDArray[np.uint8]
+    owner: Index
+    on_disk: NDArray[np.bool_]
+
+
+def find_history(engine: Engine, tokens: Iterable[str]) -> dict[str, Known]:
+    """Return those of some stages that the ledger has, and all that these were made from; on the engine's thread."""
+    found: dict[str, Known] = {}
+    left = list(tokens)
+    while left:
+        token = left.pop()
+        record = engine.ledger.records.get(token)
+        if token not in found and record is not None:
+            reads = tuple((edge.record.stage.token, edge.reads) for edge in record.inputs)
+            owner, on_disk = find_owners(record), (record.state == State.STORED) & (record.source >= 0)
+            found[token] = Known(record.stage, reads, record.state.copy(), owner, on_disk)
+            left += [each for each, _ in reads]
+    return found
+
+
+def find_owners(record: Record) -> Index:
+    """Return the rank that stores each task's chunks, or runs the task; -1 where none does.
+
+    A user's array that is read where it lies is rank 0's; a file is nobody's.
+    """
+    data = record.stage.data
+    if record.in_place:
+        return np.full(record.ntasks, -1 if data is None or data.file is not None else 0, np.int64)
+    there = (record.state == State.STORED) | (record.state == State.RUNNING)
+    return np.where(there, record.owner, -1).astype(np.int64)
+
+
+def locate_chunks(engine: Engine, token: str) -> Index | None:
+    """Return the rank that stores each chunk of a stage, in C order, -1 where none does; on the engine's thread."""
+    record = engine.ledger.records.get(token)
+    if record is None:
+        return None
+    owner = np.where(record.state == State.STORED, find_owners(record), -1)
+    return owner.repeat(record.stage.blocks_per_task)[: record.stage.grid.nblocks]

@@ -1,0 +1,274 @@
+"""One stage in the ledger: a few columns, a row for each task."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...graph.few import distinct
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ...graph.chunks.block_reads import Rows
+    from ...graph.chunks.grid import Index
+    from ...graph.lowering.stage import Stage
+    from ..admission.admission import Admission
+
+
+class State:
+    """What is true of a task. Plain numbers, as columns hold them: an enumeration's members cost more than the sums."""
+
+    RELEASED = 0
+    WAITING = 1
+    READY = 2
+    RUNNING = 3
+    STORED = 4
+    LOST = 5
+
+
+AWAITED, BESIDE = 2, 1
+WORDS = ("released", "waiting", "ready", "running", "stored", "lost")
+"""The states' words for people."""
+
+
+@dataclass(eq=False)
+class Input:
+    """An edge: which tasks of `record` each of our tasks reads."""
+
+    record: Record
+    reads: Rows
+
+    @cached_property
+    def readers(self) -> Rows:
+        """The relation read backwards, found when it is first needed: tasks run by then."""
+        return self.reads.inverse(self.record.ntasks)
+
+
+@dataclass(eq=False)
+class Record:
+    """A stage's tasks.
+
+    state, owner, offset, source (-1: the owner's arena, else a spill file) say what is known of a task;
+    `readers_left` counts gathers that are owed and readers that aren't done, `inputs_missing` inputs that aren't
+    stored, `gathers` gathers to the user that are owed, `gathers_owed` those of all tasks. `hold` keeps all chunks
+    (persisted arrays). `seconds` is what a task takes lately; `ran` tasks have taken `spent` seconds in all. Inputs
+    have smaller numbers than their readers. `slow`: tasks read a source that I/O threads read first. `leading`, `few`
+    and `listed` belong to `ready_queue.Ready`. `watched`: somebody waits for what is held. `pressing` says how much its
+    tasks are waited for: `AWAITED`, `BESIDE` (they share stages with what is), or 0 for what is only held; `turn` is
+    the number of the computation that is awaited, see `turns`. `admission` says how far tasks may run ahead in an order
+    in which `places` has their places (-1: none), where memory matters.
+    """
+
+    stage: Stage
+    number: int = 0
+    inputs: list[Input] = field(default_factory=list)
+    users: dict[Record, Input] = field(default_factory=dict)
+    hold: int = 0
+    nstored: int = 0
+    nwaiting: int = 0
+    nrunning: int = 0
+    seconds: float = 0.0
+    spent: float = 0.0
+    ran: int = 0
+    in_place: bool = False
+    cached: bool = False
+    viewed: bool = False
+    slow: bool = False
+    deaths: dict[int, int] = field(default_factory=dict)
+    queues: dict[int, deque[Index]] = field(default_factory=dict)
+    lengths: dict[int, int] = field(default_factory=dict)
+    nready: int = 0
+    leading: int = 0
+    few: bool = False
+    listed: set[int] = field(default_factory=set)
+    watched: bool = False
+    pressing: int = 0
+    turn: int = 0
+    admission: Admission | None = None
+    places: Index | None = None
+
+    def __post_init__(self) -> None:
+        n = self.stage.ntasks
+        self.state: NDArray[np.uint8] = np.zeros(n, np.uint8)
+        self.owner: NDArray[np.int16] = np.full(n, -1, np.int16)
+        self.offset: Index = np.zeros(n, np.int64)
+        self.source: NDArray[np.int32] = np.full(n, -1, np.int32)
+        self.readers_left: NDArray[np.int32] = np.zeros(n, np.int32)
+        self.inputs_missing: NDArray[np.int32] = np.zeros(n, np.int32)
+        self.gathers: NDArray[np.int16] = np.zeros(n, np.int16)
+        self.gathers_owed = 0
+        self.bytes = self.stage.all_slab_bytes if not self.in_place else np.zeros(n, np.int64)
+
+    @property
+    def ntasks(self) -> int:
+        """Number of tasks."""
+        return self.stage.ntasks
+
+    @property
+    def complete(self) -> bool:
+        """Whether every task is stored."""
+        return self.nstored == self.ntasks
+
+    @property
+    def is_dealt(self) -> bool:
+        """Whether each rank runs the tasks that it was dealt, even if others are free before it."""
+        return self.stage.spread > 0 and not self.stage.foreign  # a function that may end rank 0 runs elsewhere first
+
+    @property
+    def busy(self) -> int:
+        """Number of tasks that wait, are ready, or run."""
+        return self.nwaiting + self.nrunning
+
+    @property
+    def awaited(self) -> bool:
+        """Whether somebody waits for what it makes."""
+        return self.watched or self.gathers_owed > 0
+
+    @property
+    def is_waiting(self) -> NDArray[np.bool_]:
+        """Which tasks wait or are ready."""
+        found: NDArray[np.bool_] = (self.state == State.WAITING) | (self.state == State.READY)
+        return found
+
+    def waiting_of(self, tasks: Index) -> Index:
+        """Return those of some tasks that wait or are ready."""
+        if not self.nwaiting:
+            return tasks[:0]
+        state = self.state[tasks]
+        found: Index = tasks[(state == State.WAITING) | (state == State.READY)]
+        return found
+
+    @property
+    def in_arena(self) -> NDArray[np.bool_]:
+        """Which chunks are stored, and not in a spill file."""
+        found: NDArray[np.bool_] = (self.state == State.STORED) & (self.source < 0)
+        return found
+
+    @property
+    def kept(self) -> bool:
+        """Whether chunks stay when nobody is to read them."""
+        return self.hold > 0 or self.in_place or self.cached
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing depends on the record: it may be forgotten."""
+        return not (self.hold or self.cached or self.gathers_owed or self.nwaiting or self.nrunning or self.users)
+
+    def count_blocks(self, tasks: Index) -> int:
+        """Return how many blocks some tasks cover."""
+        each = self.stage.blocks_per_task
+        beyond = self.ntasks * each - self.stage.grid.nblocks if len(tasks) and tasks.max() == self.ntasks - 1 else 0
+        return len(tasks) * each - beyond
+
+    def stored_on(self, rank: int) -> Index:
+        """Return the tasks whose slabs a rank holds."""
+        return np.flatnonzero((self.owner == rank) & (self.state == State.STORED))
+
+    def places_of(self, tasks: Index) -> Index:
+        """Return the places in the order of those tasks that have one."""
+        if self.places is None:
+            return tasks[:0]
+        found = self.places[tasks]
+        return found[found >= 0]
+
+    @property
+    def first_place(self) -> int:
+        """The least place of the tasks that come next in the queues."""
+        assert self.places is not None
+        return min((int(self.places[queue[0][0]]) for queue in self.queues.values() if queue), default=0)
+
+    def enqueue(self, tasks: Index, preferred: NDArray[np.int64]) -> None:
+        """Put tasks that became ready into the queues of the ranks they should run on."""
+        self.state[tasks] = State.READY
+        self.nready += len(tasks)
+        if self.places is not None and len(tasks) > 1:
+            order = np.argsort(self.places[tasks], kind="stable")
+            tasks, preferred = tasks[order], preferred[order]
+        for rank in distinct(preferred).tolist():
+            mine = tasks[preferred == rank]
+            self._put(self.queues.setdefault(rank, deque()), mine)
+            self.lengths[rank] = self.lengths.get(rank, 0) + len(mine)
+
+    def _put(self, queue: deque[Index], tasks: Index) -> None:
+        """Put a run into a queue: at the end, or by the place of its first task."""
+        places = self.places
+        if places is None or not queue or places[queue[-1][0]] <= places[tasks[0]]:
+            queue.append(tasks)
+        else:
+            at = bisect_right(queue, int(places[tasks[0]]), key=lambda run: int(places[run[0]]))
+            queue.insert(at, tasks)
+
+    def dequeue(self, rank: int, limit: int, spare: int) -> tuple[Index, int]:
+        """Take up to `limit` ready tasks: the rank's own first, else from the longest queue, but for `spare`.
+
+        Where tasks have places, and the rank's own next one would run too far ahead, the first of all queues is taken.
+        Return them and the queue they were in.
+        """
+        own = self.queues[rank] if self.lengths.get(rank) else None
+        if self.admission is not None and not spare and not (own and self.admission.admit(self.places_of(own[0][:1]))):
+            rank = min((int(self.places[q[0][0]]), r) for r, q in self.queues.items() if q)[1]  # type: ignore[index]
+        elif not own:
+            length, rank = max(((n, r) for r, n in self.lengths.items()), default=(0, rank))
+            if length <= spare:
+                return np.zeros(0, np.int64), rank
+            limit = min(limit, length - spare)
+        queue = self.queues[rank]
+        run = queue.popleft()
+        tasks, rest = run[:limit], run[limit:]
+        if len(rest):
+            self._put(queue, rest) if self.places is not None else queue.appendleft(rest)
+        self.nready -= len(tasks)
+        self.lengths[rank] -= len(tasks)
+        return tasks, rank
+
+    def put_back(self, rank: int, tasks: Index) -> None:
+        """Return tasks that were taken from a rank's queue and could not be placed."""
+        self.nready += len(tasks)
+        self.lengths[rank] += len(tasks)
+        self.queues[rank].appendleft(tasks)
+
+    def withdraw(self, tasks: Index) -> None:
+        """Let tasks wait or be ready no longer."""
+        self.state[tasks] = State.RELEASED
+        self.nwaiting -= len(tasks)
+        if self.nready:
+            self.nready = 0
+            for rank, queue in self.queues.items():
+                left = [run[self.state[run] == State.READY] for run in queue]
+                self.queues[rank] = deque(run for run in left if len(run))
+                self.lengths[rank] = sum(map(len, left))
+                self.nready += self.lengths[rank]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Tasks of one stage given to one rank: where their slabs go, and the attempt's number."""
+
+    number: int
+    rank: int
+    record: Record
+    tasks: Index
+    offsets: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Chunks of a stage that one job is still to gather: `open` says which."""
+
+    record: Record
+    open: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a rank's death cost, in chunks."""
+
+    rank: int
+    lost: int
+    recomputed: int

@@ -1,0 +1,1 @@
+"""What a user's call goes through: clusters, sessions, jobs, results, progress."""

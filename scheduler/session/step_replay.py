@@ -1,0 +1,63 @@
+"""Stages that are run again and again over other inputs: lowered once, and related to what they read once.
+
+Each time they get names of their own, and read what stands for their inputs then; the programs are the same objects.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from ...graph.lowering.lower import lower
+from ...graph.lowering.stage import relations
+from .job import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ...graph.expr.expr import Expr
+    from ...graph.lowering.stage import Reads
+    from .pin import Kept
+    from .session import Session
+
+_numbers = itertools.count()
+
+
+class Repeated:
+    """Expressions over inputs that change, ready to be run.
+
+    Parameters
+    ----------
+    roots : sequence of Expr
+        What is made each time; none of them is one of the inputs.
+    inputs : set of str
+        The tokens of what is given each time.
+    """
+
+    def __init__(self, roots: Sequence[Expr], inputs: set[str]) -> None:
+        self.targets = list(dict.fromkeys(root.token for root in roots))
+        self._stages = lower(list({root.token: root for root in roots}.values()), lambda token: token in inputs)
+        self._made = {stage.token: stage for stage in self._stages}
+        self._reads: dict[tuple[int, ...], dict[str, Reads]] = {}
+
+    def start(self, session: Session, given: Mapping[str, Kept]) -> dict[str, Kept]:
+        """Start making the roots of what is given, by token; return what keeps them, by token."""
+        session.check_open()
+        number = next(_numbers)
+        names = {token: f"{token}@{number}" for token in self._made}
+        names |= {token: kept.token for token, kept in given.items()}
+        sizes = {token: kept.job.blocks_per_task for token, kept in given.items()}
+        known = self._reads.get(key := tuple(sizes.values()))
+        if known is None:
+            known = self._reads[key] = relations(self._stages, sizes)
+        jobs = tuple(
+            Job([], [names[token]], None, name=made.name, blocks_per_task=made.blocks_per_task)
+            for token, made in ((token, self._made[token]) for token in self.targets)
+        )
+        jobs[0].stages = [
+            stage.rename(names[stage.token], tuple(names[token] for token in stage.inputs)) for stage in self._stages
+        ]
+        jobs[0].reads = {names[token]: reads for token, reads in known.items()}
+        jobs[0].relied = [kept.job for kept in given.values()]
+        found = session.enter(jobs)
+        return dict(zip(self.targets, found, strict=True))

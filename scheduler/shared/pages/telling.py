@@ -1,0 +1,54 @@
+"""Telling other hosts which of the driver's pages are gone."""
+
+from __future__ import annotations
+
+import weakref
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from ....workers.shared.pages.service import IN_PLACE
+from ...session.cluster import engines
+from ...session.job import Ask
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ....workers.shared.pages.files import FileName, PageFile
+    from ...engine.engine import Engine
+
+
+def watch(file: PageFile) -> None:
+    """Have other hosts give back their copies of a file when it goes."""
+    weakref.finalize(file, _request, "pages.drop", file.name.pid, file.name.name).atexit = False
+
+
+def tell_freed(file: FileName, slots: np.ndarray[Any, Any]) -> None:
+    """Have other hosts give back their copies of pages."""
+    _request("pages.free", file.pid, file.name, slots)
+
+
+def forget_pages(numbers: np.ndarray[Any, Any]) -> None:
+    """Forget who holds pages that nobody needs any more."""
+    for engine in _reaching():
+        engine.request(Ask(lambda engine: engine.local.pages.directory.forget(numbers.tolist()), SimpleQueue()))
+
+
+def far() -> bool:
+    """Whether there are other hosts."""
+    return bool(_reaching())
+
+
+def _reaching() -> list[Engine]:
+    return [each for each in engines() if any(p.route not in IN_PLACE for p in each.transport.peers)]
+
+
+def _request(service: str, *what: Any) -> None:
+    for engine in _reaching():
+        engine.request(Ask(partial(_tell, service=service, what=what), SimpleQueue()))
+
+
+def _tell(engine: Engine, service: str, what: tuple[Any, ...]) -> None:
+    for peer in engine.transport.peers:
+        if engine.ledger.alive[peer.rank] and peer.route not in IN_PLACE:
+            engine.local.calls.tell(peer.rank, service, *what)

@@ -1,0 +1,292 @@
+"""Spaces: objects under tags, kept by the driver, got by one or read by many, by functions on ranks and the driver.
+
+What a batch puts and gets is noted until it ends. Comes it to nothing, since its rank dies, say, or a member of its
+gang, that is undone: what it got is put back in its place, what it put is taken back where nobody has got it. So a
+function that runs again finds what it found the first time.
+
+All of it runs on the engine's thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import weakref
+from bisect import insort
+from dataclasses import dataclass, field
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from ...graph.errors import ClusterError
+from ...workers.shared.shared_objects import SharedName
+from ...workers.shared.space import Lent, Offer, Space
+from ..session.job import Ask
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from ...workers.wire.rpc import Question
+    from ..engine.engine import Engine
+    from ..session.session import Session
+
+
+class _Item:
+    """An object: its pickle, or the memory that holds it. They are in the order in which they were put."""
+
+    def __init__(self, number: int, packed: bytes | SharedName) -> None:
+        self.number, self.packed, self.withdrawn = number, packed, False
+        if isinstance(packed, SharedName):
+            weakref.finalize(self, os.close, packed.descriptor)
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes."""
+        return self.packed.nbytes if isinstance(self.packed, SharedName) else len(self.packed)
+
+    def __lt__(self, other: _Item) -> bool:
+        return self.number < other.number
+
+
+@dataclass(eq=False)
+class _Waiter:
+    question: Question
+    ticket: bytes
+    tag: Hashable
+    take: bool
+    batch: int
+
+
+@dataclass(eq=False)
+class _Loan:
+    """An item that was given to somebody who may not have mapped it yet, or whose batch may come to nothing."""
+
+    store: _Store
+    tag: Hashable
+    item: _Item
+    taken: bool
+    rank: int
+    batch: int
+    ticket: bytes
+
+
+@dataclass(eq=False)
+class _Store:
+    items: dict[Hashable, list[_Item]] = field(default_factory=dict)
+    waiting: list[_Waiter] = field(default_factory=list)
+    named: list[Any] = field(default_factory=list)
+    """What objects name that were put here, such as shared ones: they are to be there as long as the space is."""
+
+    def add(self, tag: Hashable, item: _Item) -> None:
+        insort(self.items.setdefault(tag, []), item)
+
+    def remove(self, tag: Hashable, item: _Item) -> bool:
+        """Take an item out; tell whether it was there."""
+        mine = self.items.get(tag, [])
+        if item not in mine:
+            return False
+        mine.remove(item)
+        if not mine:
+            del self.items[tag]
+        return True
+
+
+class Spaces:
+    """The spaces of a cluster.
+
+    Parameters
+    ----------
+    engine : Engine
+        Its engine.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._stores: dict[bytes, _Store] = {}
+        self._put: dict[int, list[tuple[_Store, Hashable, _Item]]] = {}
+        self._loans: dict[int, _Loan] = {}
+        self._numbers = itertools.count(1)
+        calls = engine.local.calls
+        for name in ("put", "find", "withdraw", "back", "came", "tags"):
+            calls.serve(f"space.{name}", getattr(self, f"_on_{name}"))
+        calls.when_lost(self._on_lost)
+        engine.after.append(self._settle)
+
+    def make(self, token: bytes) -> None:
+        """Begin a space."""
+        self._stores[token] = _Store()
+
+    def end(self, token: bytes) -> None:
+        """Let go of a space, and tell those who wait there."""
+        store = self._stores.pop(token, None)
+        for waiter in store.waiting if store is not None else ():
+            waiter.question.fail(ClusterError("get: the space is gone: the driver has let go of it"))
+
+    def count_bytes(self) -> int:
+        """Return how many bytes lie in spaces."""
+        stores = list(self._stores.values())
+        return sum(item.nbytes for store in stores for items in list(store.items.values()) for item in items)
+
+    def close(self) -> None:
+        """Let go of all spaces."""
+        for token in list(self._stores):
+            self.end(token)
+
+    def _settle(self, ended: Sequence[tuple[int, bool]]) -> None:
+        """Note how batches have ended: what they put and got counts, or is undone."""
+        if not (self._put or self._loans or any(each.waiting for each in self._stores.values())):
+            return
+        for batch, counts in ended:
+            for store in self._stores.values():
+                store.waiting = [each for each in store.waiting if each.batch != batch]
+            for store, tag, item in self._put.pop(batch, ()):
+                if not counts and not store.remove(tag, item):
+                    item.withdrawn = True
+            for number, loan in list(self._loans.items()):
+                if loan.batch == batch:
+                    self._end_loan(number, back=not counts)
+        for store in self._stores.values():
+            self._serve(store)
+
+    def _find(self, token: bytes) -> _Store:
+        store = self._stores.get(token)
+        if store is None:
+            raise ClusterError("the space is gone: the driver has let go of it, or it is another cluster's")
+        return store
+
+    # ---------------------------------------------------------------- questions
+
+    def _on_put(self, question: Question) -> None:
+        token, batch, tag, packed, named = question.what
+        store = self._find(token)
+        taken = _take_over(packed) if isinstance(packed, Offer) else packed
+        if taken is None:
+            question.reply(False)
+            return
+        item = _Item(next(self._numbers), taken)
+        store.named += named
+        store.add(tag, item)
+        if self._runs(batch):
+            self._put.setdefault(batch, []).append((store, tag, item))
+        question.reply(True)
+        self._serve(store)
+
+    def _on_find(self, question: Question) -> None:
+        token, batch, ticket, tag, take, now = question.what
+        store = self._find(token)
+        waiter = _Waiter(question, ticket, tag, take, batch)
+        if not self._give(store, waiter):
+            if now:
+                question.reply(None)
+            else:
+                store.waiting.append(waiter)
+
+    def _on_withdraw(self, question: Question) -> None:
+        """End a wait that has lasted long enough; who was given something meanwhile has it."""
+        token, ticket = question.what
+        store = self._find(token)
+        for waiter in [each for each in store.waiting if each.ticket == ticket]:
+            store.waiting.remove(waiter)
+            waiter.question.reply(None)
+        question.reply()
+
+    def _on_back(self, question: Question) -> None:
+        """End a wait that was interrupted; what was given goes back."""
+        token, ticket = question.what
+        store = self._find(token)
+        store.waiting = [each for each in store.waiting if each.ticket != ticket]
+        for number, loan in list(self._loans.items()):
+            if loan.ticket == ticket:
+                self._end_loan(number, back=True)
+        self._serve(store)
+
+    def _on_came(self, question: Question) -> None:
+        number, batch = question.what
+        if number in self._loans and not self._runs(batch):
+            self._end_loan(number, back=False)
+
+    def _on_tags(self, question: Question) -> None:
+        (token,) = question.what
+        question.reply({tag: len(items) for tag, items in self._find(token).items.items()})
+
+    def _on_lost(self, ranks: tuple[int, ...]) -> None:
+        for store in self._stores.values():
+            store.waiting = [each for each in store.waiting if each.question.rank not in ranks]
+        for number, loan in list(self._loans.items()):
+            if loan.rank in ranks and not self._runs(loan.batch):
+                self._end_loan(number, back=True)
+        for store in self._stores.values():
+            self._serve(store)
+
+    # ---------------------------------------------------------------- giving
+
+    def _runs(self, batch: int) -> bool:
+        return batch in self.engine.ledger.batches
+
+    def _serve(self, store: _Store) -> None:
+        store.waiting = [each for each in store.waiting if not self._give(store, each)]
+
+    def _give(self, store: _Store, waiter: _Waiter) -> bool:
+        items = store.items.get(waiter.tag)
+        if not items:
+            return False
+        item = items[0]
+        if waiter.take:
+            store.remove(waiter.tag, item)
+        number = next(self._numbers)
+        self._loans[number] = _Loan(
+            store, waiter.tag, item, waiter.take, waiter.question.rank, waiter.batch, waiter.ticket
+        )
+        waiter.question.reply(Lent(number, item.packed))
+        return True
+
+    def _end_loan(self, number: int, back: bool) -> None:
+        loan = self._loans.pop(number)
+        if back and loan.taken and not loan.item.withdrawn:
+            loan.store.add(loan.tag, loan.item)
+
+
+def _take_over(offer: Offer) -> SharedName | None:
+    """Take over memory that a process offers; None where it can't be reached from here."""
+    name = offer.name
+    descriptor = -1
+    with contextlib.suppress(OSError):
+        if offer.content:
+            descriptor = os.memfd_create("windrow-space", os.MFD_CLOEXEC)
+            os.truncate(descriptor, name.nbytes)
+            os.pwrite(descriptor, offer.content, 0)
+        else:
+            descriptor = os.open(f"/proc/{offer.pid}/fd/{name.descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+        if os.pread(descriptor, len(name.token), 0) == name.token:
+            return SharedName(name.token, descriptor, name.nbytes)
+    if descriptor >= 0:
+        os.close(descriptor)
+    return None
+
+
+def spaces(engine: Engine) -> Spaces:
+    """Return an engine's spaces."""
+    found: Spaces = engine.local.calls.provided("space.")
+    return found
+
+
+def make_space(session: Session) -> Space:
+    """Return a new space of a cluster; it goes when nothing refers to it any more."""
+    session.check_open()
+    token = os.urandom(16)
+    engine = session.engine
+    engine.ask(lambda engine: spaces(engine).make(token))
+    made = Space(token, engine.local.calls)
+    weakref.finalize(made, _let_go, weakref.ref(engine), token)
+    return made
+
+
+def _let_go(ref: weakref.ref[Engine], token: bytes) -> None:
+    engine = ref()
+    if engine is not None:
+        engine.request(Ask(partial(_end, token=token), SimpleQueue()))
+
+
+def _end(engine: Engine, token: bytes) -> None:
+    spaces(engine).end(token)

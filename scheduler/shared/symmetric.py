@@ -1,0 +1,430 @@
+"""The driver's part in arrays that all ranks read and write: to make and keep them, to bring them back after deaths.
+
+All of it is done by one thread, one thing after the other. What `sync` keeps lies in the driver's memory, where no
+other rank's death takes it; copies, of which every rank has a whole one, are kept by each rank for itself.
+
+After a death every array is made anew on the ranks that are left, from what was kept. Computations that used it and
+aren't through fail, since what they have done is gone; but a rank program that began with what was kept runs again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+import weakref
+from dataclasses import dataclass, field
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ...graph.errors import ClusterError, WaitTimeout
+from ...workers.shared.one_sided.base import OneSided
+from ...workers.shared.one_sided.held import Held, Layout, Spec, Undone
+from ...workers.shared.one_sided.memory import Part, Place
+from ...workers.shared.one_sided.replicated import Replicated
+from ...workers.shared.one_sided.site import PREFIX, held
+from ...workers.shared.one_sided.worker import Worker
+from ...workers.wire.rpc import LOOK
+from ..ledger.stage_record import State
+from ..session.job import Ask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...graph.lowering.stage import Stage
+    from ...workers.wire.rpc import Question
+    from ..engine.engine import Engine
+    from ..ledger.stage_record import Record
+
+log = logging.getLogger("windrow")
+Kind = TypeVar("Kind", bound=OneSided)
+
+
+@dataclass(eq=False)
+class _Entry:
+    """An array: what `sync` number `kept` has kept, and where; why it is not what it was, until the next `sync`."""
+
+    spec: Spec
+    layout: Layout | None = None
+    kept: int = 0
+    parts: dict[int, Part] = field(default_factory=dict)
+    undone: str = ""
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """The ranks that have parts."""
+        return () if self.layout is None else self.layout.ranks
+
+    @property
+    def number(self) -> int:
+        """That of the death since which it lies as it does."""
+        return -1 if self.layout is None else self.layout.number
+
+    @property
+    def place(self) -> Place | None:
+        """Where the driver keeps it."""
+        return self.parts[self.kept].place if self.kept in self.parts else None
+
+
+class Coordinator:
+    """See the module's docstring."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = weakref.ref(engine)
+        self.calls = engine.local.calls
+        self.entries: dict[bytes, _Entry] = {}
+        self.number = 0
+        """That of the last death, as the ledger counts what has harmed gangs."""
+        self._worker = Worker("windrow-arrays")
+        engine.before.append(note_use)
+        self.calls.when_lost(self._on_lost)
+        engine.anew.append(self._on_anew)
+        self.calls.serve(f"{PREFIX}together", self._take)
+        self.calls.serve(f"{PREFIX}put", self._put)
+        self.calls.serve(f"{PREFIX}take", lambda question: question.reply(self._give(*question.what)))
+
+    # ---------------------------------------------------------------- the thread
+
+    def work(self, what: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+        """Have the thread do something, and tell."""
+
+        def attempt() -> None:
+            try:
+                found = what()
+            except BaseException as error:
+                done(None, error)
+            else:
+                done(found, None)
+
+        self._worker.put(attempt)
+
+    def do(self, what: Callable[[], Any]) -> Any:
+        """Have the thread do something, and return what it found."""
+        told: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+        self.work(what, lambda value, error: told.put((value, error)))
+        while True:  # an interrupt that came just before a wait began is seen at the next
+            with contextlib.suppress(Empty):
+                value, error = told.get(timeout=LOOK)
+                break
+        if error is not None:
+            raise error
+        return value
+
+    def _ask_all(self, ranks: Sequence[int], service: str, *what: Any, limit: float, each: Any = None) -> list[Any]:
+        """Ask several ranks at once, and return their answers; `each` has what is asked of one alone."""
+        asked = []
+        try:
+            for number, rank in enumerate(ranks):
+                more = () if each is None else each[number]
+                asked.append(self.calls.begin(rank, PREFIX + service, *what, *more))
+            return [pending.result(limit) for pending in asked]
+        except WaitTimeout as error:
+            raise ClusterError(str(error)) from None
+        finally:
+            for pending in asked:
+                pending.drop()
+
+    # ---------------------------------------------------------------- making and letting go
+
+    def add(self, spec: Spec) -> None:
+        """Make an array on all ranks."""
+        entry = self.entries[spec.token] = _Entry(spec)
+        try:
+            self._make(entry)
+        except BaseException:
+            self.drop(spec.token)
+            raise
+
+    def _closed(self) -> bool:
+        engine = self._engine()
+        return engine is None or engine.over
+
+    def _make(self, entry: _Entry) -> None:
+        """Make an array's memory, from what was kept of it; where a rank dies meanwhile, on the others."""
+        engine = self._engine()
+        if engine is None:
+            raise ClusterError("the cluster is closed")
+        spec = entry.spec
+        while True:
+            ranks = [rank for rank, alive in enumerate(engine.ledger.alive) if alive]
+            layout = Layout.deal(spec, self.number, ranks)
+            limit = 60 + spec.nbytes * (len(ranks) if spec.copies else 1) / 1e8
+            try:
+                places = self._ask_all(ranks, "make", spec, layout, entry.kept, entry.place, limit=limit)
+                self._ask_all(ranks, "map", spec.token, layout, places, limit=60)
+            except ClusterError:
+                if self._closed() or not self._has_lost(layout):
+                    raise
+            else:
+                entry.layout = layout
+                if layout.number == self.number:
+                    return
+
+    def drop(self, token: bytes) -> None:
+        """Let go of an array on all ranks."""
+        entry = self.entries.pop(token, None)
+        engine = self._engine()
+        if entry is None or engine is None:
+            return
+        for rank, alive in enumerate(engine.ledger.alive):
+            if alive:
+                try:
+                    self.calls.tell(rank, f"{PREFIX}drop", token)
+                except ClusterError:  # closed
+                    return
+
+    # ---------------------------------------------------------------- what is done together
+
+    def _take(self, question: Question) -> None:
+        token, began, what = question.what
+
+        def done(value: Any, error: BaseException | None) -> None:
+            question.fail(error) if error is not None else question.reply(value)
+
+        self.work(partial(self._together, token, began, what), done)
+
+    def _together(self, tokens: tuple[bytes, ...], began: int | None, what: tuple[str, Any]) -> None:
+        """Do something with whole arrays; with `began` in a rank program that began after that death."""
+        entries = [self._entry(token) for token in tokens]
+        if began is not None and began != self.number:
+            raise Undone(f"{entries[0].spec.text} is back at what its last sync() has kept: a rank was lost")
+        if what[0] == "keep":
+            self._keep(entries, began is not None)
+            return
+        (entry,) = entries
+        ranks = entry.ranks
+        limit = 60 + entry.spec.nbytes * len(ranks) / 1e8
+        each = [(k, len(ranks)) for k in range(len(ranks))]
+        self._ask_all(ranks, "fold", entry.spec.token, entry.number, what[1], limit=limit, each=each)
+
+    def _entry(self, token: bytes) -> _Entry:
+        found = self.entries.get(token)
+        if found is None or found.layout is None:
+            raise ClusterError("an array that all ranks write is gone: nothing refers to it in the driver any more")
+        return found
+
+    def _keep(self, entries: list[_Entry], within: bool) -> None:
+        """Keep arrays as they are, all or none; `within` a rank program, which goes on.
+
+        What isn't kept is as it was kept before.
+        """
+        undone = [entry.undone for entry in entries if entry.undone]
+        if undone:
+            for entry in entries:
+                entry.undone, held(entry.spec.token).wrote = "", False
+                self._make(entry)
+            raise ClusterError(f"sync: {'; '.join(undone)}; what was written since then is gone, too")
+        layouts = [entry.layout for entry in entries]
+        mine = [held(entry.spec.token) for entry in entries]
+        before = [each.wrote for each in mine]
+        for each in mine:
+            each.wrote = within
+        try:
+            for entry in entries:
+                self._copy(entry)
+        except BaseException as error:
+            for entry in entries:
+                entry.parts.pop(entry.kept + 1, None)
+            if isinstance(error, ClusterError) and any(map(self._has_lost, layouts)):
+                text = f"{entries[0].spec.text} is back at what the last one has kept: {error}"
+                raise Undone(text) if within else ClusterError(f"sync: {text}") from error
+            for each, wrote in zip(mine, before, strict=True):
+                each.wrote = wrote
+            raise
+        for entry, each in zip(entries, mine, strict=True):  # on the thread that brings arrays back: all at once
+            entry.parts.pop(entry.kept, None)
+            entry.kept += 1
+            each.clean |= within
+
+    def _copy(self, entry: _Entry) -> None:
+        """Copy an array aside, as what is kept next."""
+        spec, kept, place = entry.spec, entry.kept + 1, None
+        if not spec.copies:
+            entry.parts[kept] = Part(f"{spec.token.hex()}-kept-{kept}", spec.nbytes)
+            place = entry.parts[kept].place
+        limit = 60 + spec.nbytes / 1e8
+        self._ask_all(entry.ranks, "keep", spec.token, entry.number, kept, entry.kept, place, limit=limit)
+
+    def _has_lost(self, layout: Layout | None) -> bool:
+        """Tell whether a rank that has a part is lost; wait until the array counts as undone then."""
+        assert layout is not None
+        deadline = time.monotonic() + 10
+        while any(self.calls.is_lost(rank) for rank in layout.ranks) and time.monotonic() < deadline:
+            if layout.number != self.number:
+                return True
+            time.sleep(0.002)
+        return layout.number != self.number
+
+    def _put(self, question: Question) -> None:
+        """Keep what a rank sends that can't write here itself."""
+        token, kept, begin, values = question.what
+        entry = self.entries[token]
+        entry.parts[kept].bytes.view(entry.spec.dtype)[begin : begin + len(values)] = values
+        question.reply()
+
+    def _give(self, token: bytes, kept: int, begin: int, end: int) -> Any:
+        entry = self.entries[token]
+        return entry.parts[kept].bytes.view(entry.spec.dtype)[begin:end].copy()
+
+    def count_bytes(self, rank: int) -> int:
+        """Return how many bytes of arrays a rank has, and of what was kept of them."""
+        found = 0
+        for entry in list(self.entries.values()):
+            if entry.layout is not None and rank in entry.ranks:
+                begin, end = entry.layout.bounds(entry.spec, entry.layout.ranks.index(rank))
+                kept = entry.spec.copies and entry.kept > 0
+                found += (end - begin) * entry.spec.dtype.itemsize * (2 if kept else 1)
+            if rank == 0:
+                found += sum(part.place.nbytes for part in list(entry.parts.values()))
+        return found
+
+    # ---------------------------------------------------------------- deaths
+
+    def _on_lost(self, ranks: tuple[int, ...]) -> None:
+        """On the engine's thread: end what used arrays that are undone, and have these made anew."""
+        engine = self._engine()
+        if engine is None or not self.entries:
+            return
+        found = self._take_back(engine, f"rank {', '.join(map(str, ranks))} was lost")
+        engine.losses += found
+
+    def _on_anew(self, record: Record) -> None:
+        """On the engine's thread: what a rank program has done that is to run again is undone."""
+        engine = self._engine()
+        if engine is not None and self.entries and used(record.stage):
+            self._take_back(engine, f"{record.stage.name} came to nothing and runs again")
+
+    def _take_back(self, engine: Engine, why: str) -> list[str]:
+        """Have all arrays be as they were kept; return what is said of each."""
+        ledger, gangs = engine.ledger, engine.ledger.gangs
+        for run in gangs.runs:
+            if not run.broken and used(run.record.stage):
+                gangs.break_up(ledger, run)
+        single = (batch for batch in ledger.batches.values() if batch.record.stage.gang is None)
+        ledger.void.update(batch.number for batch in single if used(batch.record.stage))
+        self.number = max(self.number + 1, gangs.epoch)
+        gangs.epoch = self.number
+        told = [self._undo(engine, entry, why) for entry in list(self.entries.values()) if entry.layout is not None]
+        for rank, alive in enumerate(ledger.alive):
+            if alive:
+                self.calls.tell(rank, f"{PREFIX}epoch", self.number)
+        self.calls.send()  # before ranks are given anything else to do
+        self.work(partial(self._restore, self.number), lambda _, error: None)
+        return told
+
+    def _undo(self, engine: Engine, entry: _Entry, why: str) -> str:
+        """Say that an array goes back, and end the computations that this spoils."""
+        what = f"what sync() number {entry.kept} has kept" if entry.kept else "what it was filled with"
+        text = f"{entry.spec.text} is back at {what}, since {why}"
+        log.warning(text)
+        mine = held(entry.spec.token)
+        wrote, mine.wrote = mine.wrote, False  # before anybody hears of it, and writes again
+        spoilt = []
+        for record in list(engine.ledger.records.values()):
+            if record.complete or not any(each._held is mine for each in used(record.stage)):
+                continue
+            tasks = np.flatnonzero(record.state != State.STORED)
+            if record.stage.gang is not None and mine.clean:
+                jobs = engine.jobs.find_affected(engine.ledger.dependents(record, tasks))
+                if any(job in engine.jobs for job in jobs):  # it is under way, and not made again for somebody else
+                    mine.wrote = True
+                    continue
+            spoilt.append((record, tasks))
+        if wrote and not mine.wrote:
+            entry.undone = text
+        for record, tasks in spoilt:
+            engine.fail(record, tasks, ClusterError(text))
+        return text
+
+    def _restore(self, number: int) -> None:
+        """Make all arrays anew, unless another death has asked for that again."""
+        for entry in list(self.entries.values()):
+            if number != self.number:
+                return
+            try:
+                if entry.layout is not None and entry.layout.number != number:
+                    self._make(entry)
+            except BaseException as error:
+                if not self._closed():
+                    self._give_up(entry, error)
+
+    def _give_up(self, entry: _Entry, error: BaseException) -> None:
+        text = f"it could not be made again after a rank's loss: {type(error).__name__}: {error}"
+        log.error("%s: %s", entry.spec.text, text)
+        engine = self._engine()
+        if engine is not None:
+            for rank, alive in enumerate(engine.ledger.alive):
+                if alive:
+                    self.calls.tell(rank, f"{PREFIX}drop", entry.spec.token, text)
+
+
+_coordinators: weakref.WeakKeyDictionary[Engine, Coordinator] = weakref.WeakKeyDictionary()
+_guard = threading.Lock()
+
+
+def coordinator(engine: Engine) -> Coordinator:
+    """Return an engine's coordinator."""
+    with _guard:
+        found = _coordinators.get(engine)
+        if found is None:
+            found = engine.ask(Coordinator)
+            _coordinators[engine] = found
+        return found
+
+
+def count_bytes(engine: Engine, rank: int) -> int:
+    """Return how many bytes a rank has of arrays that all read and write."""
+    found = _coordinators.get(engine)
+    return 0 if found is None else found.count_bytes(rank)
+
+
+def make(engine: Engine, kind: type[Kind], shape: tuple[int, ...], dtype: Any, fill: Any, text: str) -> Kind:
+    """Make an array, which is let go of when nothing refers to what is returned."""
+    driver = coordinator(engine)
+    spec = Spec(os.urandom(16), kind is Replicated, shape, dtype, fill, text)
+    try:
+        driver.do(partial(driver.add, spec))
+        made = kind._of(spec.token)
+        weakref.finalize(made, _drop, weakref.ref(engine), spec.token).atexit = False
+    except BaseException:  # an interrupt: it may be made all the same
+        _drop(weakref.ref(engine), spec.token)
+        raise
+    return made
+
+
+def _drop(which: weakref.ref[Engine], token: bytes) -> None:
+    """Wherever the last reference goes: nothing is waited for."""
+    engine = which()
+    if engine is not None and not engine.over:
+        engine.request(Ask(partial(_drop_there, token), SimpleQueue()))
+
+
+def _drop_there(token: bytes, engine: Engine) -> None:
+    driver = _coordinators[engine]
+    driver.work(partial(driver.drop, token), lambda _, error: None)
+
+
+def used(stage: Stage) -> list[OneSided]:
+    """Return the arrays that a stage's functions name, each once."""
+    payloads = [getattr(getattr(value, "op", None), "payload", None) for value in stage.program.values]
+    named = [each for p in payloads if p is not None for each in p.used if isinstance(each, OneSided)]
+    return list({id(each._held): each for each in named}.values())
+
+
+def note_use(stages: Sequence[Stage]) -> None:
+    """Note which arrays a computation may write."""
+    for stage in stages:
+        if stage.foreign:
+            for each in used(stage):
+                note(each._held, stage.gang is not None)
+
+
+def note(mine: Held, gang: bool) -> None:
+    """Note that an array may be written; a rank program that finds it as it was kept can run again."""
+    mine.clean = gang and not mine.wrote
+    mine.wrote = True

@@ -1,0 +1,1 @@
+"""What one rank does: its command loop, its threads, running programs, where their inputs come from."""

@@ -1,0 +1,1 @@
+"""What all ranks see: shared objects and arrays, one-sided arrays, spaces."""

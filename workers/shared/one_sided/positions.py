@@ -1,0 +1,104 @@
+"""What callers name elements by, and the values they bring: checked once, as whole arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ....graph.errors import ArgumentError, BadValue, IndexingError, bad
+
+Array = np.ndarray[Any, Any]
+
+
+def find_positions(operation: str, index: Any, shape: tuple[int, ...]) -> tuple[Array, tuple[int, ...]]:
+    """Return the flat positions that an index names, in C order, and the shape of what it names.
+
+    Raises
+    ------
+    IndexingError
+        It holds no integers, or some out of bounds; it has too many parts, or too few; they don't fit together.
+    """
+    given = index if isinstance(index, tuple) else (index,)
+    if len(given) != len(shape):
+        what = "an integer or an array of them" if len(shape) == 1 else f"a tuple of {len(shape)}"
+        raise IndexingError(bad(operation, "i", index, f"{what}, for shape {shape}"))
+    parts = [_check(operation, index, part, axis, shape) for axis, part in enumerate(given)]
+    if len(parts) == 1:
+        return np.ascontiguousarray(parts[0]).reshape(-1), parts[0].shape
+    try:
+        wide = np.broadcast_shapes(*(part.shape for part in parts))
+    except ValueError:
+        shapes = " and ".join(str(part.shape) for part in parts)
+        raise IndexingError(
+            f"{operation}: argument 'i' has arrays of shapes {shapes}; expected what broadcasts"
+        ) from None
+    flat = np.zeros(wide, np.int64)
+    for part, length in zip(parts, shape, strict=True):
+        flat *= length
+        flat += part
+    return flat.reshape(-1), wide
+
+
+def _check(operation: str, index: Any, part: Any, axis: int, shape: tuple[int, ...]) -> Array:
+    """Return one axis' positions, none of them negative."""
+    found = np.asarray(part)
+    if found.dtype.kind not in "iu" and (found.size or found.dtype.kind == "b"):
+        what = f"dtype {found.dtype}" if found.ndim else repr(part)
+        raise IndexingError(f"{operation}: argument 'i' has {what}; expected integers")
+    found = found.astype(np.int64, copy=False)
+    if not found.size:
+        return found
+    length, least, most = shape[axis], int(found.min()), int(found.max())
+    if least < -length or most >= length:
+        wrong = least if least < -length else most
+        where = f" along axis {axis}" if len(shape) > 1 else ""
+        raise IndexingError(
+            f"{operation}: argument 'i' has {wrong}{where}; expected positions from {-length} to {length - 1}"
+        )
+    return np.where(found < 0, found + length, found) if least < 0 else found
+
+
+def find_values(operation: str, argument: str, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """Return what is brought for some positions: one value for all, or one for each, in their order.
+
+    Raises
+    ------
+    ArgumentError
+        It isn't of the array's kind.
+    BadValue
+        It doesn't fit the array's type, or the positions.
+    """
+    try:
+        if isinstance(value, int | float) and not isinstance(value, np.generic):
+            if isinstance(value, float) and dtype.kind in "iub":
+                raise TypeError
+            found = np.array(value, dtype)
+        else:
+            found = np.asarray(value)
+            if not hasattr(value, "dtype") and found.dtype.kind in "iu" and dtype.kind in "iu":
+                found = np.array(value, dtype)  # Python's integers have no type of their own, but must fit
+            if not np.can_cast(found.dtype, dtype, "same_kind"):
+                raise TypeError
+            found = found.astype(dtype, copy=False)
+    except OverflowError:
+        raise BadValue(bad(operation, argument, value, f"what fits {dtype}")) from None
+    except (TypeError, ValueError):
+        raise ArgumentError(bad(operation, argument, value, f"what can be cast to {dtype}")) from None
+    if found.size == 1 and found.ndim <= len(shape):
+        return np.ascontiguousarray(found).reshape(-1)
+    if found.shape == shape:
+        return np.ascontiguousarray(found).reshape(-1)
+    try:
+        return np.ascontiguousarray(np.broadcast_to(found, shape)).reshape(-1)
+    except ValueError:
+        raise BadValue(
+            f"{operation}: argument {argument!r} has shape {found.shape}; expected one that broadcasts to that of "
+            f"the positions, {shape}"
+        ) from None
+
+
+def count(shape: tuple[int, ...]) -> int:
+    """Return how many elements a shape has."""
+    return math.prod(shape)

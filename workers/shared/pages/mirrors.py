@@ -1,0 +1,191 @@
+"""Copies of the driver's pages on another host: one rank there fetches them, all ranks there read them in place.
+
+A mirror has the layout of the driver's file, and takes memory for the pages alone that have come. Beside it lies which
+page each place holds, by number: that is written last, so that whoever reads a number there reads the page.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.errors import ClusterError
+from .files import FileName, PageFile, Space
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...wire.transport import Bytes
+
+Array = np.ndarray[Any, Any]
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Pages of one file of the driver's: their places and numbers."""
+
+    file: FileName
+    page: int
+    slots: Array
+    numbers: Array
+
+    def part(self, chosen: Array) -> Wanted:
+        """Return some of them."""
+        return Wanted(self.file, self.page, self.slots[chosen], self.numbers[chosen])
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """Process and name of the file."""
+        return self.file.pid, self.file.name
+
+
+class Mirror:
+    """A copy of a file of the driver's, as far as it was asked for."""
+
+    def __init__(self, file: FileName, page: int) -> None:
+        self.page, count = page, file.nbytes // page
+        name = f"windrow-mirror-{next(_numbers)}"
+        self.data, self.index = PageFile(name, file.nbytes), PageFile(f"{name}i", 8 * count)
+        space = Space(8 * count, write=True)
+        space.map(0, 8 * count, self.index.descriptor, 0)
+        self.held: Array = space.bytes.view(np.int64)
+
+    def put(self, slots: Array, numbers: Array, raw: Bytes) -> None:
+        """Write pages that have come."""
+        for at, slot in enumerate(slots.tolist()):
+            self.held[slot] = 0
+            self.data.write(raw[at * self.page : (at + 1) * self.page], slot * self.page)
+        self.held[slots] = numbers
+
+    def read(self, slots: Array) -> Bytes:
+        """Return pages, one after the other."""
+        return read_pages(self.data.descriptor, self.page, slots)
+
+
+def read_pages(descriptor: int, page: int, slots: Array) -> Bytes:
+    """Return pages of a file, one after the other."""
+    raw = np.empty((len(slots), page), np.uint8)
+    for at, slot in enumerate(slots.tolist()):
+        os.preadv(descriptor, [raw[at].data], slot * page)
+    return raw.reshape(-1)
+
+
+class Mirrors:
+    """A host's copies, and what is under way; `fetch(wanted, arrived)` is called for what nobody has asked for yet."""
+
+    def __init__(self, fetch: Callable[[list[Wanted]], None]) -> None:
+        self._fetch = fetch
+        self._lock = threading.RLock()
+        self._mirrors: dict[tuple[int, str], Mirror] = {}
+        self._pending: dict[int, list[Callable[[BaseException | None], None]]] = {}
+
+    def open(self, file: FileName, page: int) -> tuple[FileName, FileName]:
+        """Return a file's mirror, and the file that says what is in it."""
+        with self._lock:
+            made = self._mirror(file, page)
+            return made.data.name, made.index.name
+
+    def _mirror(self, file: FileName, page: int) -> Mirror:
+        key = (file.pid, file.name)
+        if key not in self._mirrors:
+            self._mirrors[key] = Mirror(file, page)
+        return self._mirrors[key]
+
+    def ensure(self, wanted: Sequence[Wanted], done: Callable[[BaseException | None], None]) -> None:
+        """Have pages fetched that aren't here; `done` is called once all are, maybe at once."""
+        new: list[Wanted] = []
+        with self._lock:
+            counter = _Counter(done)
+            for each in wanted:
+                mirror = self._mirror(each.file, each.page)
+                missing = np.flatnonzero(mirror.held[each.slots] != each.numbers)
+                mine = []
+                for at, number in zip(missing.tolist(), each.numbers[missing].tolist(), strict=True):
+                    counter.left += 1
+                    if number in self._pending:
+                        self._pending[number].append(counter.count)
+                    else:
+                        self._pending[number] = [counter.count]
+                        mine.append(at)
+                if mine:
+                    new.append(each.part(np.array(mine)))
+        if new:
+            self._fetch(new)
+        counter.count(None)
+
+    def read(self, wanted: Sequence[Wanted], done: Callable[[Bytes | None, BaseException | None], None]) -> None:
+        """Hand pages over that are here, or come soon.
+
+        Raises
+        ------
+        ClusterError
+            Neither is so.
+        """
+        with self._lock:
+            counter = _Counter(lambda error: done(None, error) if error else done(self._join(wanted), None))
+            for each in wanted:
+                mirror = self._mirrors.get(each.key)
+                held = None if mirror is None else mirror.held[each.slots] == each.numbers
+                for at, number in enumerate(each.numbers.tolist()):
+                    if held is not None and held[at]:
+                        continue
+                    if number not in self._pending:
+                        raise ClusterError("a page of a shared array is not here any more")
+                    counter.left += 1
+                    self._pending[number].append(counter.count)
+        counter.count(None)
+
+    def _join(self, wanted: Sequence[Wanted]) -> Bytes:
+        return np.concatenate([self._mirrors[each.key].read(each.slots) for each in wanted])
+
+    def arrived(self, wanted: Wanted, raw: Bytes | None, error: BaseException | None = None) -> None:
+        """Take pages that have come, or note that they can't be had."""
+        with self._lock:
+            if raw is not None:
+                self._mirror(wanted.file, wanted.page).put(wanted.slots, wanted.numbers, raw)
+            told = [call for number in wanted.numbers.tolist() for call in self._pending.pop(number, ())]
+        for call in told:
+            call(error)
+
+    def drop(self, pid: int, name: str) -> None:
+        """Give a file's copy back: the driver has let go of it."""
+        with self._lock:
+            self._mirrors.pop((pid, name), None)
+
+    def free(self, pid: int, name: str, slots: Array) -> None:
+        """Give back the memory of pages that no version has."""
+        with self._lock:
+            mirror = self._mirrors.get((pid, name))
+            if mirror is not None:
+                mirror.held[slots] = 0
+                for slot in slots.tolist():
+                    mirror.data.free(slot * mirror.page, mirror.page)
+
+    @property
+    def used(self) -> int:
+        """Bytes of memory that the copies take."""
+        with self._lock:
+            return sum(each.data.used for each in self._mirrors.values())
+
+
+class _Counter:
+    """Calls a function once when all is counted, with the first error."""
+
+    def __init__(self, done: Callable[[BaseException | None], None]) -> None:
+        self.left, self._done = 1, done
+        self._error: BaseException | None = None
+        self._lock = threading.Lock()
+
+    def count(self, error: BaseException | None) -> None:
+        with self._lock:
+            self.left -= 1
+            self._error = self._error or error
+            last = self.left == 0
+        if last:
+            self._done(self._error)

@@ -1,0 +1,286 @@
+"""A rank's part in shared arrays: it reads pages, keeps its host's copies if it is the first rank there, serves them.
+
+Questions: `pages.add` tells the driver what a block has added; `pages.where` asks it who has pages; `pages.read` asks
+a holder for them; `pages.open` and `pages.ensure` ask the host's keeper, the first rank there that lives.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.errors import ClusterError
+from ..shared_objects import map_file, read, write
+from .additions import receive
+from .directory import DRIVER, Directory
+from .files import FileName, PageFile, Space
+from .mirrors import Mirrors, Wanted, read_pages
+from .positions import pages_of
+from .snapshot import Table, map_pages
+
+if TYPE_CHECKING:
+    from ...wire.rpc import Calls, Question
+    from ...wire.transport import Transport
+    from .additions import Noted
+    from .snapshot import Layout, Snapshot
+
+Array = np.ndarray[Any, Any]
+IN_PLACE = ("own", "map")
+"""Ways of reading another's memory without asking for it."""
+BATCH = 1 << 23
+"""Bytes of pages in one answer."""
+TRIES = 20
+PAUSE = 0.05
+
+
+class PageService:
+    """See the module.
+
+    Parameters
+    ----------
+    calls, transport
+        Of the rank.
+    """
+
+    def __init__(self, calls: Calls, transport: Transport) -> None:
+        self.rank, self._calls, self._peers = transport.rank, calls, transport.peers
+        self.directory = Directory()
+        self.mirrors = Mirrors(self._fetch)
+        self.sent: dict[str, int] = {}
+        """Bytes of pages that went to other ranks, by the array's token."""
+        self._dead: set[int] = set()
+        for name in ("add", "where", "read", "open", "ensure", "drop", "free", "sent"):
+            calls.serve(f"pages.{name}", getattr(self, f"_on_{name}"))
+        calls.when_lost(self._lose)
+
+    @property
+    def near(self) -> bool:
+        """Whether the driver's memory can be mapped."""
+        return self._peers[DRIVER].route in IN_PLACE
+
+    def close(self) -> None:
+        """Give up nothing: whoever reads pages holds them."""
+
+    # ---------------------------------------------------------------- reading, on compute threads
+
+    def ready(self, snapshot: Snapshot, index: Any) -> Array:
+        """Return a version's array in which what an index touches is at hand; the driver is on another host."""
+        layout, table = snapshot._layout, snapshot.table
+        touched = pages_of(index, layout.shape, layout.dtype.itemsize, layout.page)
+        if not layout.spread:
+            return layout.over(self._read_for_once(layout, table, touched))
+        for attempt in range(TRIES):
+            keeper = self._keeper()
+            try:
+                return layout.over(self._mirrored(snapshot, keeper, touched))
+            except (ClusterError, OSError):
+                if keeper == self.rank or attempt == TRIES - 1:
+                    raise
+                time.sleep(PAUSE)  # the keeper has died, which this rank hasn't heard yet
+        raise ClusterError("a shared array's pages were not to be had")
+
+    def _keeper(self) -> int:
+        """Return the first rank of this host that lives."""
+        near = (p.rank for p in self._peers if p.rank == self.rank or p.route in IN_PLACE)
+        return min(rank for rank in near if rank not in self._dead)
+
+    def _read_for_once(self, layout: Layout, table: Table, touched: Array) -> Array:
+        space = Space(layout.pages * layout.page, private=True)
+        raw = space.bytes.reshape(-1, layout.page)
+        for each, places in _wanted(table, layout.page, touched):
+            for part in _batches(each):
+                found = self._calls.ask(DRIVER, "pages.read", layout.token, [each.part(part)])
+                raw[places[part]] = found.reshape(-1, layout.page)
+        return space.bytes
+
+    def _mirrored(self, snapshot: Snapshot, keeper: int, touched: Array) -> Array:
+        """Return a version's bytes on this host, where the touched pages have come."""
+        layout, table = snapshot._layout, snapshot.table
+        view = snapshot.view
+        if view is None or view.keeper != keeper:
+            opened = self._calls.ask(keeper, "pages.open", layout.page, table.files)
+            view = snapshot.view = View(layout, table, keeper, opened)
+        missing = view.missing(table, touched)
+        if len(missing):
+            wanted = [each for each, _ in _wanted(table, layout.page, missing)]
+            self._calls.ask(keeper, "pages.ensure", layout.token, wanted)
+        return view.bytes
+
+    # ---------------------------------------------------------------- telling, on compute threads
+
+    def tell(self, key: str, block: int, noted: Noted, attempt: int) -> None:
+        """Tell the driver what a block has added; from its host it maps it, else it is sent."""
+        token = os.urandom(16)
+        told = False
+        if self.near:
+            descriptor, nbytes = write(noted, token)
+            try:
+                name = FileName(os.getpid(), descriptor, "windrow-shared", nbytes)
+                told = self._calls.ask(DRIVER, "pages.add", key, block, attempt, name, token)
+            finally:
+                os.close(descriptor)
+        if not told:
+            self._calls.ask(DRIVER, "pages.add", key, block, attempt, noted)
+
+    # ---------------------------------------------------------------- fetching, on threads of the keeper's
+
+    def _fetch(self, wanted: list[Wanted]) -> None:
+        threading.Thread(target=self._bring, args=(wanted,), name="windrow-pages", daemon=True).start()
+
+    def _bring(self, wanted: list[Wanted]) -> None:
+        """Fetch pages from who has them; from each on a thread of its own, since one may wait for another."""
+        try:
+            numbers = np.concatenate([each.numbers for each in wanted])
+            sources = np.array(self._calls.ask(DRIVER, "pages.where", numbers.tolist()))
+        except BaseException as error:
+            for each in wanted:
+                self.mirrors.arrived(each, None, error)
+            return
+        found: list[tuple[int, list[Wanted]]] = []
+        for source in np.unique(sources).tolist():
+            at, mine = 0, []
+            for each in wanted:
+                chosen = np.flatnonzero(sources[at : at + len(each.numbers)] == source)
+                at += len(each.numbers)
+                mine += [each.part(chosen)] if len(chosen) else []
+            found.append((source, mine))
+        threads = [
+            threading.Thread(target=self._bring_from, args=pair, name="windrow-pages", daemon=True)
+            for pair in found[1:]
+        ]
+        for thread in threads:
+            thread.start()
+        self._bring_from(*found[0])
+
+    def _bring_from(self, source: int, wanted: list[Wanted]) -> None:
+        """Fetch pages from a holder; where it is lost from the driver, since others may wait for this rank by now."""
+        for each in wanted:
+            for part in _batches(each):
+                mine = each.part(part)
+                try:
+                    raw = self._calls.ask(source, "pages.read", _token_of(each), [mine])
+                except BaseException as error:
+                    if source == DRIVER:
+                        self.mirrors.arrived(mine, None, error)
+                    else:
+                        self._bring_from(DRIVER, [mine])
+                else:
+                    self.mirrors.arrived(mine, raw)
+
+    # ---------------------------------------------------------------- answers, on the I/O thread
+
+    def _on_add(self, question: Question) -> None:
+        key, block, attempt, told, *token = question.what
+        if isinstance(told, FileName):
+            try:
+                descriptor = told.open()
+            except OSError:
+                question.reply(False)
+                return
+            try:
+                told = read(map_file(descriptor), token[0])
+            finally:
+                os.close(descriptor)
+        receive(key, block, told, attempt)
+        question.reply(True)
+
+    def _on_where(self, question: Question) -> None:
+        question.reply(self.directory.where(question.rank, question.what[0]))
+
+    def _on_read(self, question: Question) -> None:
+        token, wanted = question.what
+
+        def done(raw: Any, error: BaseException | None) -> None:
+            if error is not None:
+                question.fail(error)
+                return
+            self.sent[token] = self.sent.get(token, 0) + raw.nbytes
+            question.reply(raw)
+
+        if self.rank == DRIVER:
+            done(np.concatenate([_read_own(each) for each in wanted]), None)
+        else:
+            self.mirrors.read(wanted, done)
+
+    def _on_open(self, question: Question) -> None:
+        page, files = question.what
+        question.reply([self.mirrors.open(file, page) for file in files])
+
+    def _on_ensure(self, question: Question) -> None:
+        def done(error: BaseException | None) -> None:
+            if error is None:
+                question.reply()
+            else:
+                question.fail(error)
+
+        self.mirrors.ensure(question.what[1], done)
+
+    def _on_drop(self, question: Question) -> None:
+        self.mirrors.drop(*question.what)
+
+    def _on_free(self, question: Question) -> None:
+        self.mirrors.free(*question.what)
+
+    def _on_sent(self, question: Question) -> None:
+        question.reply(self.sent.get(question.what[0], 0))
+
+    def _lose(self, ranks: tuple[int, ...]) -> None:
+        self._dead.update(ranks)
+        self.directory.lose(ranks)
+
+
+class View:
+    """A version's pages in the copies that a host's keeper has."""
+
+    def __init__(self, layout: Layout, table: Table, keeper: int, opened: list[tuple[FileName, FileName]]) -> None:
+        self.keeper = keeper
+        mirrors = dict(zip(table.files, opened, strict=True))
+        self.bytes = map_pages(layout, table, lambda file: mirrors[file][0].open()).bytes
+        self._held: list[Array] = []
+        for _, index in opened:
+            descriptor = index.open()
+            try:
+                space = Space(index.nbytes)
+                space.map(0, index.nbytes, descriptor, 0)
+            finally:
+                os.close(descriptor)
+            self._held.append(space.bytes.view(np.int64))
+
+    def missing(self, table: Table, touched: Array) -> Array:
+        """Return which pages haven't come."""
+        file, slot, number = table.file[touched], table.slot[touched], table.number[touched]
+        absent = np.zeros(len(touched), bool)
+        for k, held in enumerate(self._held):
+            mine = file == k
+            absent[mine] = held[slot[mine]] != number[mine]
+        return touched[absent]
+
+
+def _wanted(table: Table, page: int, touched: Array) -> list[tuple[Wanted, Array]]:
+    """Return what to ask for, by files, with the pages that it is."""
+    found = []
+    for k in np.unique(table.file[touched]).tolist():
+        mine = touched[table.file[touched] == k]
+        found.append((Wanted(table.files[k], page, table.slot[mine], table.number[mine]), mine))
+    return found
+
+
+def _batches(wanted: Wanted) -> list[Array]:
+    each = max(BATCH // wanted.page, 1)
+    return [np.arange(at, min(at + each, len(wanted.slots))) for at in range(0, len(wanted.slots), each)]
+
+
+def _token_of(wanted: Wanted) -> str:
+    return wanted.file.name.split("-")[2]
+
+
+def _read_own(wanted: Wanted) -> Array:
+    """Return pages of a file that this process has."""
+    found = PageFile.own.get(wanted.file.name)
+    if found is None or wanted.file.pid != os.getpid():
+        raise ClusterError("a version of a shared array is gone: the driver has let go of it")
+    return read_pages(found.descriptor, wanted.page, wanted.slots)

@@ -1,0 +1,101 @@
+"""Files that Windrow has added to since arrays were made from them: what these read is still what it was.
+
+The driver's process writes, and knows; other ranks ask it when they meet a file that isn't as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ....graph.errors import ClusterError, SourceChanged
+from ...wire.rpc import own_calls
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from ...wire.rpc import Calls, Question
+    from .places import Place
+
+SERVICE = "files: successor"
+MOST = 10_000
+"""So many versions of a file are remembered."""
+
+Version = tuple[int, Any]
+"""A file's size, and its time of change."""
+
+
+@dataclass
+class _History:
+    """Versions of a file one after the other, and in which of them each part was last replaced."""
+
+    versions: dict[Version, int] = field(default_factory=dict)
+    replaced: dict[str, int] = field(default_factory=dict)
+
+
+_histories: dict[str, _History] = {}
+_guard = threading.Lock()
+
+
+def note(path: str, before: Version, after: Version, replaced: Collection[str]) -> None:
+    """Note that a file of one version becomes one of another, in which some parts have other contents."""
+    with _guard:
+        found = _histories.get(path)
+        if found is None or next(reversed(found.versions)) != before:
+            found = _histories[path] = _History({before: 0})
+        number = found.versions[before] + 1
+        found.versions.pop(after, None)
+        found.versions[after] = number
+        found.replaced |= dict.fromkeys(replaced, number)
+        if len(found.versions) > MOST:
+            del found.versions[next(iter(found.versions))]
+
+
+def current(place: Place, part: str) -> Place:
+    """Return a file as it is now, whose part is still what it was.
+
+    Raises
+    ------
+    SourceChanged
+        Somebody else has changed the file, or Windrow has replaced the part.
+    """
+    try:
+        place.check()
+    except SourceChanged:
+        found = _ask(place, part) if place.is_local else None
+        if found is None:
+            raise
+        now = replace(place, size=found[0], mark=found[1])
+        now.check()
+        return now
+    return place
+
+
+def serve(calls: Calls) -> None:
+    """Answer other ranks' questions."""
+
+    def answer(question: Question) -> None:
+        question.reply(_find(*question.what))
+
+    calls.serve(SERVICE, answer)
+
+
+def _ask(place: Place, part: str) -> Version | None:
+    what = (os.path.realpath(place.path), (place.size, place.mark), part.strip("/"))
+    try:
+        calls = own_calls()
+    except ClusterError:
+        return _find(*what)
+    found: Version | None = _find(*what) if calls.rank == 0 else calls.ask(0, SERVICE, *what)
+    return found
+
+
+def _find(path: str, version: Version, part: str) -> Version | None:
+    """Return the last version of a file, if its part is that of another version."""
+    with _guard:
+        found = _histories.get(path)
+        if found is None or version not in found.versions or found.replaced.get(part, 0) > found.versions[version]:
+            return None
+        return next(reversed(found.versions))

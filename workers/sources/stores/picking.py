@@ -1,0 +1,94 @@
+"""What to ask a chunked store for, and what to take of its answer, where positions along axes are picked."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..file_arrays import GAP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..source_reader import Picks
+
+Array = np.ndarray[Any, Any]
+DENSE = 4
+"""One position in so many is wanted at least, where all between the first and the last are read."""
+
+
+def read_picked(
+    fetch: Callable[[tuple[slice, ...]], Array],
+    where: tuple[slice, ...],
+    picks: Picks,
+    chunks: Sequence[int] | None,
+    dtype: np.dtype[Any],
+) -> Array:
+    """Return what is picked of a rectangle along each axis.
+
+    Parameters
+    ----------
+    fetch
+        Returns a rectangle of the store.
+    where
+        The rectangle, without steps.
+    picks
+        The positions in it.
+    chunks
+        What the store reads at once along each axis: runs of positions nearer than this are one. None where it can
+        read any element alone: then runs are one between which few bytes lie.
+    dtype
+        Of the elements, as they are stored.
+    """
+    shape = tuple(len(p) for p in picks)
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    near = [max(DENSE, chunk) for chunk in chunks or ()]
+    if chunks is None:
+        spans = [abs(int(p[-1]) - int(p[0])) + 1 if isinstance(p, range) else int(np.ptp(p)) + 1 for p in picks]
+        near = [max(DENSE, GAP // (dtype.itemsize * math.prod(spans[axis + 1 :]) or 1)) for axis in range(len(spans))]
+    runs = [_runs(pick, most) for pick, most in zip(picks, near, strict=True)]
+    if all(len(each) == 1 for each in runs):
+        return np.asarray(_take(fetch, where, tuple(each[0] for each in runs)), dtype)  # scalars lose orders of bytes
+    made = np.empty(shape, dtype)
+    for index in np.ndindex(*(len(each) for each in runs)):
+        parts = tuple(each[k] for each, k in zip(runs, index, strict=True))
+        made[np.ix_(*(part[2] for part in parts))] = _take(fetch, where, parts)
+    return made
+
+
+_Run = tuple[int, int, Any, Any]
+"""First position and one past the last, where in the result they go, which of those read are taken."""
+
+
+def _runs(pick: range | Array, near: int) -> list[_Run]:
+    """Cut positions into runs, within which they are no further apart than `near`."""
+    if isinstance(pick, range):
+        least, most = min(pick[0], pick[-1]), max(pick[0], pick[-1])
+        if abs(pick.step) <= near:
+            taken = slice(None, None, pick.step) if len(pick) > 1 else slice(None)
+            return [(least, most + 1, np.arange(len(pick)), taken)]
+        pick = np.arange(pick.start, pick.stop, pick.step)
+    order = np.argsort(pick, kind="stable")
+    ordered = pick[order]
+    cuts = np.flatnonzero(np.diff(ordered) > near) + 1
+    found: list[_Run] = []
+    for places, positions in zip(np.split(order, cuts), np.split(ordered, cuts), strict=True):
+        first = int(positions[0])
+        found.append((first, int(positions[-1]) + 1, places, positions - first))
+    if len(found) == 1:  # in the order that was asked for
+        first = found[0][0]
+        return [(first, found[0][1], np.arange(len(pick)), pick - first)]
+    return found
+
+
+def _take(fetch: Callable[[tuple[slice, ...]], Array], where: tuple[slice, ...], parts: tuple[_Run, ...]) -> Array:
+    read = fetch(tuple(slice(s.start + p[0], s.start + p[1]) for s, p in zip(where, parts, strict=True)))
+    for axis, (_, _, _, taken) in enumerate(parts):
+        if isinstance(taken, slice):
+            read = read[(*(slice(None),) * axis, taken)] if taken != slice(None) else read
+        else:
+            read = np.take(read, taken, axis)
+    return read
