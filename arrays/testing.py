@@ -324,7 +324,7 @@ def _difference(x: Array, y: Array, wrong: Array, count: int, verbose: bool) -> 
     """Say how many elements differ, where the first one is, and what they are."""
     grid = wrong.expr.grid
     marks = make(
-        BlockFunction("differences:first"), (wrong,), Grid([Axis.regular(n, 1) for n in grid.counts]), np.int64
+        BlockFunction("elements.differences:first"), (wrong,), Grid([Axis.regular(n, 1) for n in grid.counts]), np.int64
     )
     (firsts,) = evaluate([marks.expr])
     block = int((firsts.reshape(-1) >= 0).argmax())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .mpi.start import join_spawned
+from .mpi.start.start import join_spawned
 from .rank.loop import work
 
 

@@ -142,7 +142,7 @@ def _diagonal(operation: str, a: Any, offset: Any, axis1: Any, axis2: Any) -> Ar
     square = x if wanted == grid else make(Move("slice", (route,)), (x,), wanted, x.dtype)
     operand_axes = ((*range(lead), lead, lead),)
     return make(
-        BlockFunction("diagonals:diagonal", axes=operand_axes), (square,), Grid([*grid.axes[:-2], axis]), x.dtype
+        BlockFunction("linalg.diagonals:diagonal", axes=operand_axes), (square,), Grid([*grid.axes[:-2], axis]), x.dtype
     )
 
 
@@ -201,7 +201,7 @@ def diag(v: Any, k: int = 0) -> Array:
     columns = Axis.of_sizes([*[back] * (back > 0), *sizes, *[front] * (front > 0)])
     padded = make(Move("diag", (Route(((0, Slice(-front)),)),), 0), (x,), Grid([rows]), x.dtype)
     grid = Grid([rows, columns])
-    op = BlockFunction("diagonals:diag", (offset,), ((0,),), True)
+    op = BlockFunction("linalg.diagonals:diag", (offset,), ((0,),), True)
     return make(op, (padded,), grid, x.dtype)
 
 
@@ -374,5 +374,5 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     if rows.largest > room:
         rows = Axis.regular(len(found), room)
     grid = Grid([rows, Axis.whole(count)])
-    op = BlockFunction("diagonals:vander", (count, bool(increasing)), ((0,),))
+    op = BlockFunction("linalg.diagonals:vander", (count, bool(increasing)), ((0,),))
     return make(op, (regrid(found, Grid([rows])),), grid, dtype)

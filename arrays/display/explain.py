@@ -16,7 +16,7 @@ from ...scheduler.admission.refusal import check_room, rank_limit
 from ...scheduler.ledger.timings import find_seconds
 from ...scheduler.session.cluster import session
 from ...scheduler.session.html import size_text
-from ...workers.kernels.compiled.telling import tell_interpreted
+from ...workers.kernels.compiled.fused.explanations import tell_interpreted
 from ...workers.lock_hint import MANY
 from ..execution.deferred import sketch_plan
 from ..execution.holders import held_arrays

@@ -150,7 +150,7 @@ def _pass(x: Array, steps: Sequence[Step], norm: str) -> Array:
         axes[step.axis] = Axis.whole(step.made)
         dtype = step.dtype(dtype)
     params = (tuple((s.name, s.n, s.axis) for s in steps), norm)
-    return make(BlockFunction("fft:steps", params), (wide,), Grid(axes), dtype)
+    return make(BlockFunction("signal.fft:steps", params), (wide,), Grid(axes), dtype)
 
 
 def _cut(x: Array, step: Step) -> tuple[int, int] | None:
@@ -178,7 +178,9 @@ def _long(x: Array, step: Step, norm: str, factors: tuple[int, int]) -> Array:
     line = astype(line, _promote(line.dtype))
     dtype = np.result_type(line.dtype, np.complex64)
     first = whole(reshape(line, (*line.shape[:-1], *factors)), {line.ndim - 1})
-    halfway = make(BlockFunction("fft:columns", (name, step.n, norm), where=True), (first,), first.expr.grid, dtype)
+    halfway = make(
+        BlockFunction("signal.fft:columns", (name, step.n, norm), where=True), (first,), first.expr.grid, dtype
+    )
     rows = _pass(halfway, [Step(name, factors[1], line.ndim)], norm)
     found = _flat(whole(swapaxes(rows, -1, -2), {line.ndim}))
     if step.name == "rfft":
@@ -193,7 +195,7 @@ def _flat(x: Array) -> Array:
     *lead, rows, columns = x.expr.grid.axes
     grid = Grid([*lead, Axis.of_sizes(size * columns.length for size in rows.sizes())])
     operand_axes = ((*range(x.ndim - 1), None),)
-    return make(BlockFunction("fft:flat", (), operand_axes), (x,), grid, x.dtype)
+    return make(BlockFunction("signal.fft:flat", (), operand_axes), (x,), grid, x.dtype)
 
 
 def _promote(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -253,7 +253,7 @@ def _survey(
         asked = Survey(places, parts, form, names, wanted, raw, exact)
         grid = Grid([Axis.regular(len(parts), 1), Axis.whole(_FIXED + 3 * len(wanted))])
         (told,) = evaluate(
-            [make(BlockFunction("tables:survey", (asked,), axes=(), where=True), (), grid, np.int64).expr]
+            [make(BlockFunction("files.tables:survey", (asked,), axes=(), where=True), (), grid, np.int64).expr]
         )
         return np.concatenate([told, parts[:, :1]], axis=1)
 

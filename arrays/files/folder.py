@@ -89,7 +89,7 @@ def _write(target: str, overwrite: bool, array: Array) -> None:
     with aside("save", target, overwrite, _ours) as folder:
         os.mkdir(os.path.join(folder, "data"))
         written = make(
-            BlockFunction("files:save", (folder, runs), where=True),
+            BlockFunction("files.files:save", (folder, runs), where=True),
             (regrid(array, runs.merged),),
             Grid([Axis.regular(n, 1) for n in runs.counts]),
             np.int64,

@@ -23,7 +23,7 @@ import numpy as np
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import FileError
 from ...graph.kinds.mapping import BlockFunction
-from ...workers.kernels.blocks.hdf5 import PART, part_path
+from ...workers.kernels.blocks.files.hdf5 import PART, part_path
 from ...workers.sources.stores.libraries import library
 from ..base import make
 from ..chunking.rechunk import regrid
@@ -100,7 +100,7 @@ def _make(file: Any, path: str, number: str, name: str, array: Array, described:
     if described.get("fillvalue") is not None:
         filters["fillvalue"] = described["fillvalue"]
     params = (os.path.dirname(path), number, grid, made.chunks, tuple(sorted(filters.items())))
-    return Part(name, array, _tasks("hdf5:apart", params, array, grid), grid)
+    return Part(name, array, _tasks("files.hdf5:apart", params, array, grid), grid)
 
 
 def _filters(described: dict[str, Any]) -> dict[str, Any] | None:
@@ -135,7 +135,9 @@ def _in_place(path: str, array: Array, made: Any) -> Array | None:
         offset = made.id.get_offset()
         array = in_rows("to_hdf5", array)
         return (
-            None if offset is None else _tasks("files:to_npy", (path, offset, array.expr.grid), array, array.expr.grid)
+            None
+            if offset is None
+            else _tasks("files.files:to_npy", (path, offset, array.expr.grid), array, array.expr.grid)
         )
     counts = tuple(-(-n // size) for n, size in zip(array.shape, chunk, strict=True))
     places = np.full(counts, -1, np.int64)
@@ -147,7 +149,7 @@ def _in_place(path: str, array: Array, made: Any) -> Array | None:
     if (places < 0).any():
         return None
     grid = grid_of_objects(array.expr.grid, chunk, (0,) * array.ndim, array.dtype.itemsize)
-    return _tasks("hdf5:in_place", (path, grid, chunk, places, made.fillvalue), array, grid)
+    return _tasks("files.hdf5:in_place", (path, grid, chunk, places, made.fillvalue), array, grid)
 
 
 def _tasks(name: str, params: tuple[Any, ...], array: Array, grid: Grid) -> Array:

@@ -217,7 +217,7 @@ def _write(target: str, overwrite: bool, array: Array) -> None:
             offset = file.tell()
             _reserve(file.fileno(), offset, array.nbytes)
         written = make(
-            BlockFunction("files:to_npy", (whole, offset, grid), where=True),
+            BlockFunction("files.files:to_npy", (whole, offset, grid), where=True),
             (array,),
             Grid([Axis.regular(n, 1) for n in grid.counts]),
             np.int64,

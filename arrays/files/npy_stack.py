@@ -199,7 +199,7 @@ def _write(target: str, options: Options, overwrite: bool, axis: int, array: Arr
     along = array.expr.grid.axes[axis]
     grid = Grid([a if i == axis else Axis.whole(a.length) for i, a in enumerate(array.expr.grid.axes)])
     with new_folder("to_npy_stack", target, options, overwrite, _ours) as folder:
-        op = BlockFunction("stacks:to_npy_stack", (folder, axis, array.nbytes), where=True)
+        op = BlockFunction("files.stacks:to_npy_stack", (folder, axis, array.nbytes), where=True)
         counts = Grid([Axis.regular(n, 1) for n in grid.counts])
         (sizes,) = evaluate([make(op, (regrid(array, grid),), counts, np.int64).expr])
         check_files("to_npy_stack", folder, [f"{i}.npy" for i in range(along.count)], sizes)

@@ -45,7 +45,7 @@ def _write(
     fitted = [regrid(a, Grid([merged, *(Axis.whole(n) for n in a.shape[1:])])) for a in arrays]
     operand_axes = tuple((0,) if a.ndim == 1 else (0, None) for a in arrays)
     with new_folder(operation, target, options, overwrite, _ours(ending)) as folder:
-        op = BlockFunction(f"files:{operation}", (folder, tuple(names), runs), axes=operand_axes, where=True)
+        op = BlockFunction(f"files.files:{operation}", (folder, tuple(names), runs), axes=operand_axes, where=True)
         written = make(op, fitted, Grid([Axis.regular(runs.counts[0], 1)]), np.int64)
         (sizes,) = evaluate([written.expr])
         check_files(operation, folder, [file_name(i, ending) for i in range(sizes.size)], sizes)

@@ -188,7 +188,7 @@ def _learn(
     found: dict[str, tuple[int | None, int]] = {name: (known.get(name), widths.get(name, 0)) for name in dtypes}
     if not wanted or not len(pieces.index):
         return found
-    op = BlockFunction("tables:inspect", (pieces, tuple(wanted)), axes=(), where=True)
+    op = BlockFunction("files.tables:inspect", (pieces, tuple(wanted)), axes=(), where=True)
     grid = Grid([Axis.regular(len(pieces.index), 1), Axis.whole(2 * len(wanted))])
     (told,) = evaluate([make(op, (), grid, np.int64).expr])
     for i, name in enumerate(wanted):
@@ -229,7 +229,9 @@ def _together(asked: Asked, pieces: Pieces, grid: Grid, dtypes: dict[str, DType]
     fields = [(f"v{i}", dtype) for i, dtype in enumerate(dtypes.values())]
     if asked.nulls == "mask":
         fields += [(f"m{i}", np.dtype(bool)) for i in range(len(dtypes))]
-    op = BlockFunction("tables:records", (pieces, tuple(dtypes), np.dtype(fields), asked.nulls), axes=(), where=True)
+    op = BlockFunction(
+        "files.tables:records", (pieces, tuple(dtypes), np.dtype(fields), asked.nulls), axes=(), where=True
+    )
     rows = _fit(asked, make(op, (), grid, np.dtype(fields)))
     values = {name: rows[f"v{i}"] for i, name in enumerate(dtypes)}
     return (values, {name: rows[f"m{i}"] for i, name in enumerate(dtypes)}) if asked.nulls == "mask" else values
@@ -256,7 +258,9 @@ def _read(asked: Asked, pieces: Pieces, names: tuple[str, ...], grid: Grid, dtyp
     """
     made = np.dtype(bool) if dtype is None else dtype
     if isinstance(pieces, CsvPieces):
-        op = BlockFunction("tables:columns", (pieces, names, dtype, asked.nulls, grid.ndim == 2), axes=(), where=True)
+        op = BlockFunction(
+            "files.tables:columns", (pieces, names, dtype, asked.nulls, grid.ndim == 2), axes=(), where=True
+        )
         return _fit(asked, make(op, (), grid, made))
     file = TableColumns(pieces, names, dtype, asked.nulls, grid.ndim == 2)
     data = HostData(None, in_place=False, file=file, label=asked.operation)

@@ -93,7 +93,7 @@ def _written(operation: str, target: Target) -> Array | None:
     x = target.source
     grid = grid_of_objects(x.expr.grid, objects_of(target.array), target.first, x.dtype.itemsize)
     params = (pickled, name_of(target.array), grid, target.first, target.whole, operation, os.urandom(8).hex())
-    op = BlockFunction("stores:store", params, where=True)
+    op = BlockFunction("files.stores:store", params, where=True)
     return make(op, (regrid(x, grid),), Grid([Axis.regular(n, 1) for n in grid.counts]), np.int64)
 
 
@@ -117,7 +117,7 @@ def write_forked(operation: str, x: Array, target: Any) -> list[Any]:
     each = math.prod(-(-axis.largest // n) for axis, n in zip(grid.axes, objects, strict=True))
     size = len(pickled) + FORKED + each * FORKED_OBJECT
     params = (pickled, name_of(target), grid, size, operation, os.urandom(8).hex())
-    op = BlockFunction("stores:store_forked", params, axes=(tuple(range(x.ndim)),), where=True)
+    op = BlockFunction("files.stores:store_forked", params, axes=(tuple(range(x.ndim)),), where=True)
     written = make(
         op, (regrid(x, grid),), Grid([*(Axis.regular(n, 1) for n in grid.counts), Axis.whole(size)]), np.uint8
     )

@@ -192,7 +192,7 @@ def _slide(
     window = move("windows", x, steps, wide)
     places = tuple(None if i in first or v.shape[i] == 1 else i for i in range(x.ndim))
     op = BlockFunction(
-        "filtering:convolved",
+        "signal.filtering:convolved",
         (kernel, keywords, axes, tuple(first[i][0] for i in axes), dtype.str),
         (tuple(range(x.ndim)), places),
         where=True,

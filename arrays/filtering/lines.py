@@ -86,7 +86,9 @@ def along(
     grid = Grid([Axis.whole(a.length) if i == at else a for i, a in enumerate(x.expr.grid.axes)])
     out = Grid([Axis.whole(size) if i == at else a for i, a in enumerate(grid.axes)])
     tail = tuple(size if i == at else None for i in range(x.ndim))
-    op = BlockFunction("filtering:lines", (name, tuple(found), (*fixed, ("axis", at)), part, made.dtype.str, tail))
+    op = BlockFunction(
+        "signal.filtering:lines", (name, tuple(found), (*fixed, ("axis", at)), part, made.dtype.str, tail)
+    )
     return make(op, [regrid(f, grid) for f in found.values()], out, made.dtype)
 
 

@@ -55,7 +55,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     if states and states[0].ndim != signal.ndim:
         raise ShapeError(bad("lfilter", "zi", states[0].shape, f"shape {shape}, that of x but for the axis"))
     first = _first("lfilter", states, shape, dtype)
-    found, last = _chain("filtering:lfilter", (over, under, at), signal, first, at, size, dtype)
+    found, last = _chain("signal.filtering:lfilter", (over, under, at), signal, first, at, size, dtype)
     return found if zi is None else (found, last)
 
 
@@ -87,7 +87,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         states = [moveaxis(moved.reshape((2 * count, *moved.shape[2:])), 0, at)]
     shape = tuple(2 * count if i == at else n for i, n in enumerate(signal.shape))
     first = _first("sosfilt", states, shape, dtype)
-    found, last = _chain("filtering:sosfilt", (sections, at), signal, first, at, 2 * count, dtype)
+    found, last = _chain("signal.filtering:sosfilt", (sections, at), signal, first, at, 2 * count, dtype)
     if zi is None:
         return found
     line = moveaxis(last, at, 0)

@@ -239,5 +239,5 @@ def _segments(name: str, x: Any, axis: Any, given: dict[str, Any]) -> tuple[Any,
         fixed = tuple(item for item in fixed if item[0] != "nperseg")
     out = [Axis.whole(len(freqs)) if i == at else a for i, a in enumerate(signal.expr.grid.axes)]
     places = (tuple(signal.ndim if i == at else i for i in range(signal.ndim)),)
-    op = BlockFunction("filtering:segments", ("spectrogram", fixed, dtype.str, len(freqs)), places, where=True)
+    op = BlockFunction("signal.filtering:segments", ("spectrogram", fixed, dtype.str, len(freqs)), places, where=True)
     return freqs, step, make(op, (window,), Grid([*out, segments]), dtype)

@@ -49,7 +49,7 @@ def flatten_masked(x: Array, mask: Array) -> tuple[Array, Array]:
 
 def count_by_chunk(mask: Array) -> Array:
     """Return how many elements of each chunk of a mask along one axis hold."""
-    return make(BlockFunction("masks:count"), (mask,), Grid([Axis.regular(mask.npartitions, 1)]), "i8")
+    return make(BlockFunction("elements.masks:count"), (mask,), Grid([Axis.regular(mask.npartitions, 1)]), "i8")
 
 
 def _select(x: Array, mask: Array) -> Generator[Any, Any, Array]:
@@ -70,4 +70,4 @@ def _select(x: Array, mask: Array) -> Generator[Any, Any, Array]:
 def _by_counts(x: Array, mask: Array, counts: np.ndarray[Any, Any]) -> Array:
     axes = [Axis.of_sizes(counts), *x.expr.grid.axes[1:]]
     operand_axes = (tuple(range(x.ndim)), (0,))
-    return make(BlockFunction("masks:select", axes=operand_axes), (x, mask), Grid(axes), x.dtype)
+    return make(BlockFunction("elements.masks:select", axes=operand_axes), (x, mask), Grid(axes), x.dtype)

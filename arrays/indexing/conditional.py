@@ -337,9 +337,11 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     flat = target.reshape(-1)
     chosen = regrid(chosen, flat.expr.grid)
     each = Grid([Axis.regular(flat.npartitions, 1)])
-    counts = regrid(make(BlockFunction("masks:count"), (chosen,), each, "i8"), Grid.single((flat.npartitions,)))
-    before = regrid(make(BlockFunction("choosing:before"), (counts,), counts.expr.grid, "i8"), each)
-    op = BlockFunction("choosing:place_values", (), ((0,), (0,), (0,), (None,)))
+    counts = regrid(
+        make(BlockFunction("elements.masks:count"), (chosen,), each, "i8"), Grid.single((flat.npartitions,))
+    )
+    before = regrid(make(BlockFunction("elements.choosing:before"), (counts,), counts.expr.grid, "i8"), each)
+    op = BlockFunction("elements.choosing:place_values", (), ((0,), (0,), (0,), (None,)))
     operands = (flat, chosen, before, regrid(values, Grid.single(values.shape)))
     _replace("place", target, make(op, operands, flat.expr.grid, target.dtype).reshape(target.shape))
 

@@ -23,7 +23,7 @@ from ...graph.kinds.move import Move, Route
 from ...graph.kinds.points import TakePoints
 from ...graph.kinds.source import Full
 from ...graph.lowering.interned import BLOCKS, recurs
-from ...workers.kernels.blocks.picking import field
+from ...workers.kernels.blocks.elements.picking import field
 from ..base import ArrayBase, alias, as_array, make, wrap
 from ..chunking.rechunk import regrid
 from ..execution.deferred import Chosen, defer, defer_unsized
@@ -97,7 +97,7 @@ def pick_field(x: ArrayBase, names: str | list[str]) -> Array:
     except (KeyError, ValueError) as error:
         raise IndexingError(bad("indexing", "key", names, f"names among {x.dtype.names}")) from error
     axes = [*x.expr.grid.axes, *(Axis.whole(n) for n in sample.shape[1:])]
-    op = BlockFunction("picking:field", (names,), (tuple(range(x.ndim)),))
+    op = BlockFunction("elements.picking:field", (names,), (tuple(range(x.ndim)),))
     return make(op, (x,), Grid(axes), sample.dtype)
 
 
@@ -336,5 +336,5 @@ def look_up(name: str, table: Array, index: Array, axis: int) -> Array:
         tuple(range(axis, axis + wide)),
     )
     axes[axis : axis + 1] = index.expr.grid.axes
-    op = BlockFunction("picking:look_up", (name, axis), axes=operand_axes)
+    op = BlockFunction("elements.picking:look_up", (name, axis), axes=operand_axes)
     return make(op, (table, index), Grid(axes), table.dtype)

@@ -85,7 +85,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     array, lengths = read_integers("unravel_index", "indices", indices), check_shape("unravel_index", shape)
     _order("unravel_index", order)
     return tuple(
-        make(BlockFunction("positions:unravel", (lengths, order, i)), (array,), array.expr.grid, np.intp)
+        make(BlockFunction("elements.positions:unravel", (lengths, order, i)), (array,), array.expr.grid, np.intp)
         for i in range(len(lengths))
     )
 
@@ -144,7 +144,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         "ravel_multi_index", [read_integers("ravel_multi_index", f"multi_index[{i}]", a) for i, a in enumerate(given)]
     )
     operand_axes = tuple(tuple(range(grid.ndim - a.ndim, grid.ndim)) for a in arrays)
-    op = BlockFunction("positions:ravel", (lengths, modes, order), axes=operand_axes)
+    op = BlockFunction("elements.positions:ravel", (lengths, modes, order), axes=operand_axes)
     return make(op, arrays, grid, np.intp)
 
 

@@ -87,7 +87,7 @@ def _find_positions(mask: Array) -> Generator[Any, Any, Array]:
     axis = mask.expr.grid.axes[0]
     starts = axis.start(np.arange(axis.count))
     first = _column(starts)
-    return make(BlockFunction("masks:positions"), (mask, first), Grid([Axis.of_sizes(counts)]), np.int64)
+    return make(BlockFunction("elements.masks:positions"), (mask, first), Grid([Axis.of_sizes(counts)]), np.int64)
 
 
 def _column(values: np.ndarray[Any, Any]) -> Array:

@@ -121,7 +121,7 @@ def _set_field(x: Array, names: str | list[str], value: Any) -> Array:
     new = _reshape_value(new, _fit_shape(new, part.shape))
     new = regrid(broadcast_to(new, part.shape), part.expr.grid)
     every = tuple(range(x.ndim))
-    op = BlockFunction("picking:set_field", (names,), (every, (*every, *(None,) * (part.ndim - x.ndim))))
+    op = BlockFunction("elements.picking:set_field", (names,), (every, (*every, *(None,) * (part.ndim - x.ndim))))
     return make(op, (x, new), x.expr.grid, x.dtype)
 
 
@@ -368,7 +368,7 @@ def _dealt(x: Array, mask: Array, value: Array) -> Generator[Any, Any, Array]:
     mine = [Axis.whole(1) if n == 1 else a for n, a in zip(value.shape[1:], axes[1:], strict=True)]
     value = regrid(value, Grid([Axis.of_sizes(counts), *mine]))
     every = tuple(range(flat.ndim))
-    op = BlockFunction("masks:deal_values", axes=(every, (0,), every))
+    op = BlockFunction("elements.masks:deal_values", axes=(every, (0,), every))
     return make(op, (flat, mask, value), flat.expr.grid, x.dtype).reshape(shape)
 
 

@@ -52,7 +52,7 @@ def apply_at(ufunc: np.ufunc, function: Callable[..., Any], a: Any, indices: Any
         for v in values
     ]
     op = BlockFunction(
-        "unbuffered:at",
+        "elements.unbuffered:at",
         (ufunc.__name__, x.shape),
         (tuple(range(x.ndim)), (None,), *[(None,)] * len(flat)),
         where=True,
@@ -144,4 +144,4 @@ def _runs(name: str, x: Array, starts: np.ndarray[Any, Any], along: int, dtype: 
         axes = list(x.expr.grid.axes)
         axes[along] = Axis.whole(len(starts))
     params = (name.partition(".")[0], along, None if dtype.kind in "mM" else dtype, starts, not ordered)
-    return make(BlockFunction("unbuffered:reduceat", params, where=True), (x,), Grid(axes), dtype)
+    return make(BlockFunction("elements.unbuffered:reduceat", params, where=True), (x,), Grid(axes), dtype)

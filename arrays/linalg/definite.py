@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.chunks.grid import Axis, Grid
-from ...workers.kernels.blocks.factors import BASE
+from ...workers.kernels.blocks.linalg.factors import BASE
 from ..ops.elementwise import astype
 from ..ops.moving import matrix_transpose
 from ..ops.ufuncs import conjugate
@@ -64,7 +64,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
     """
     x = matrices("cholesky", "a", a, square=True)
     if not by_blocks(x):
-        return map_stacks("linalg:cholesky", (x,), x.shape[-2:], x.dtype, (bool(upper),))
+        return map_stacks("linalg.whole:cholesky", (x,), x.shape[-2:], x.dtype, (bool(upper),))
     lower = matrix_transpose(conjugate(x)) if upper else x
     found = astype(factor_blocks(wide(lower), panel_width(len(x), 7)), x.dtype)
     return matrix_transpose(conjugate(found)) if upper else found
@@ -90,11 +90,15 @@ def factor_blocks(x: Array, width: int) -> Array:
             right = [part(f, (lo - at, hi - at), (0, width)) for f, at in group]
             operand_axes = [(0, 1), *[(0, None)] * len(left), *[(None, None)] * len(right)]
             column = step(
-                "factors:cholesky_update", (column, *left, *right), Grid([rows, columns]), operand_axes, where=True
+                "linalg.factors:cholesky_update",
+                (column, *left, *right),
+                Grid([rows, columns]),
+                operand_axes,
+                where=True,
             )
         first = [part(f, (0, hi - lo), (0, width)) for f, _ in below[-1:]]
         top = step(
-            "factors:cholesky_top",
+            "linalg.factors:cholesky_top",
             (part(column, (0, hi - lo), (0, hi - lo)), *first),
             Grid.single((hi - lo + BASE, hi - lo)),
             [(None, None)] * (1 + len(first)),
@@ -104,7 +108,7 @@ def factor_blocks(x: Array, width: int) -> Array:
             rest = Axis.regular(n - hi, width)
             last = [part(f, (hi - lo, n - lo), (0, width), (rest, f.expr.grid.axes[1])) for f, _ in below[-1:]]
             found = step(
-                "factors:cholesky_below",
+                "linalg.factors:cholesky_below",
                 (part(column, (hi - lo, n - lo), (0, hi - lo), (rest, columns)), top, *last, *first),
                 Grid([rest, columns]),
                 [(0, 1), (None, None), *[(0, None)] * len(last), *[(None, None)] * len(first)],

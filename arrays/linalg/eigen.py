@@ -82,7 +82,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """
     x = matrices("eigh", "a", a, square=True)
     n = x.shape[-1]
-    both = map_stacks("linalg:eigh", (x,), (n + 1, n), x.dtype, (_triangle("eigh", UPLO),))
+    both = map_stacks("linalg.whole:eigh", (x,), (n + 1, n), x.dtype, (_triangle("eigh", UPLO),))
     return EighResult(real(both[..., 0, :]), both[..., 1:, :])
 
 
@@ -125,7 +125,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:
     """
     x = matrices("eigvalsh", "a", a, square=True)
     params = (_triangle("eigvalsh", UPLO),)
-    return map_stacks("linalg:eigvalsh", (x,), x.shape[-1:], real_dtype(x.dtype), params)
+    return map_stacks("linalg.whole:eigvalsh", (x,), x.shape[-1:], real_dtype(x.dtype), params)
 
 
 def eig(a: Any) -> EigResult:
@@ -168,7 +168,7 @@ def eig(a: Any) -> EigResult:
     x = matrices("eig", "a", a, square=True)
     n = x.shape[-1]
     dtype = np.result_type(x.dtype, np.complex64)
-    both = map_stacks("linalg:eig", (x,), (n + 1, n), dtype)
+    both = map_stacks("linalg.whole:eig", (x,), (n + 1, n), dtype)
     return EigResult(both[..., 0, :], both[..., 1:, :])
 
 
@@ -209,4 +209,4 @@ def eigvals(a: Any) -> Array:
     array([3.+0.j, 1.+0.j])
     """
     x = matrices("eigvals", "a", a, square=True)
-    return map_stacks("linalg:eigvals", (x,), x.shape[-1:], np.result_type(x.dtype, np.complex64))
+    return map_stacks("linalg.whole:eigvals", (x,), x.shape[-1:], np.result_type(x.dtype, np.complex64))

@@ -98,7 +98,7 @@ def solve(a: Any, b: Any) -> Array:
         both = np.result_type(dtype, np.float64)
         found = astype(solve_blocks(astype(x, both), astype(y, both), panel_width(len(x))), dtype)
     else:
-        found = map_stacks("linalg:solve", (x, y), (x.shape[-1], y.shape[-1]), dtype)
+        found = map_stacks("linalg.whole:solve", (x, y), (x.shape[-1], y.shape[-1]), dtype)
     return squeeze(found, -1) if given.ndim == 1 else found
 
 
@@ -145,7 +145,7 @@ def inv(a: Any) -> Array:
 def inverse(x: Array, *, quiet: bool) -> Array:
     """Return inverses; `quiet`: NaN for singular matrices."""
     if not by_blocks(x):
-        return map_stacks("linalg:inv", (x,), x.shape[-2:], x.dtype, (quiet,))
+        return map_stacks("linalg.whole:inv", (x,), x.shape[-2:], x.dtype, (quiet,))
     full = wide(x)
     width = panel_width(len(x))
     unit = eye(len(x), dtype=full.dtype, chunks=(-1, width))
@@ -187,7 +187,7 @@ def det(a: Any) -> Array:
     """
     x = matrices("det", "a", a, square=True)
     if not by_blocks(x):
-        return map_stacks("linalg:det", (x,), (), x.dtype)
+        return map_stacks("linalg.whole:det", (x,), (), x.dtype)
     sign, logarithm = _signs(x)
     return astype(multiply(sign, exp(logarithm)), x.dtype)
 
@@ -227,7 +227,7 @@ def slogdet(a: Any) -> SlogdetResult:
     if by_blocks(x):
         sign, logarithm = _signs(x)
     else:
-        both = map_stacks("linalg:slogdet", (x,), (2,), x.dtype)
+        both = map_stacks("linalg.whole:slogdet", (x,), (2,), x.dtype)
         stack = (slice(None),) * (x.ndim - 2)  # an ellipsis would make arrays of what NumPy has as scalars
         sign, logarithm = both[(*stack, 0)], real(both[(*stack, 1)])
     return SlogdetResult(astype(sign, x.dtype), astype(logarithm, real_dtype(x.dtype)))
@@ -258,7 +258,10 @@ def factor_panels(x: Array, y: Array | None, width: int) -> Panels:
         left, wide_by = m - lo, hi - lo
         bounds.append((lo, hi))
         panel = step(
-            "factors:lu_panel", (part(rest, (0, left), (0, wide_by)),), Grid.single((left, wide_by + 1)), [(0, 1)]
+            "linalg.factors:lu_panel",
+            (part(rest, (0, left), (0, wide_by)),),
+            Grid.single((left, wide_by + 1)),
+            [(0, 1)],
         )
         panels.append(panel)
         if hi < n:
@@ -275,7 +278,7 @@ def factor_panels(x: Array, y: Array | None, width: int) -> Panels:
 
 
 def _update(panel: Array, x: Array) -> Array:
-    return step("factors:lu_update", (panel, x), x.expr.grid, [(None, None), (0, 1)])
+    return step("linalg.factors:lu_update", (panel, x), x.expr.grid, [(None, None), (0, 1)])
 
 
 def _below(x: Array, first: int) -> Array:
@@ -306,7 +309,7 @@ def solve_blocks(x: Array, y: Array, width: int, *, quiet: bool = False, grid: G
             below = part(own, (0, 0), (0, columns), (Axis.regular(0, 1), axis))
             row = part(panel, (0, hi - lo), (0, 0))
         operand_axes = [(None, None), (0, 1), (None, None), (None, 1)]
-        solution = step("factors:lu_back", (panel, own, row, below), own.expr.grid, operand_axes, (quiet,))
+        solution = step("linalg.factors:lu_back", (panel, own, row, below), own.expr.grid, operand_axes, (quiet,))
         found.append((solution, lo, 0))
     return place_parts(found, y.expr.grid if grid is None else grid, None)
 
@@ -314,6 +317,6 @@ def solve_blocks(x: Array, y: Array, width: int, *, quiet: bool = False, grid: G
 def _signs(x: Array) -> tuple[Array, Array]:
     """Return sign and logarithm for a large matrix, from the pivots of its panels."""
     parts = factor_panels(wide(x), None, panel_width(len(x)))
-    each = [step("factors:lu_sign", (p,), Grid.single((1, 2)), [(None, None)]) for p in parts.panels]
+    each = [step("linalg.factors:lu_sign", (p,), Grid.single((1, 2)), [(None, None)]) for p in parts.panels]
     table = concatenate(each)
     return prod(table[:, 0]), summed(real(table[:, 1]))

@@ -115,12 +115,12 @@ def _rcond(rcond: Any, longest: int) -> float:
 
 
 def _solve_whole(x: Array, y: Array, rcond: float, spare: int) -> Array:
-    """Solve in one chunk; see `workers.kernels.blocks.linalg.lstsq` for the rows of the result."""
+    """Solve in one chunk; see `workers.kernels.blocks.linalg.whole.lstsq` for the rows of the result."""
     x, y = (regrid(v, Grid.single(v.shape)) for v in (wide(x), wide(y)))
     dtype = np.result_type(x.dtype, y.dtype)
     shape = (x.shape[1] + 3, max(y.shape[1], min(x.shape), 1))
     operand_axes = ((None, None), (None, None))
-    return make(BlockFunction("linalg:lstsq", (rcond, spare), operand_axes), (x, y), Grid.single(shape), dtype)
+    return make(BlockFunction("linalg.whole:lstsq", (rcond, spare), operand_axes), (x, y), Grid.single(shape), dtype)
 
 
 def _residuals(sums: Array, rank: Array, m: int, n: int) -> Generator[Any, Any, Array]:

@@ -86,7 +86,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         q, r = complete(x) if mode == "complete" else factor_reduced(x)
         return QRResult(astype(q, x.dtype), astype(r, x.dtype))
     columns = m if mode == "complete" else min(m, n)
-    both = map_stacks("linalg:qr", (x,), (m + n, columns), x.dtype, (mode,))
+    both = map_stacks("linalg.whole:qr", (x,), (m + n, columns), x.dtype, (mode,))
     return QRResult(both[..., :m, :], matrix_transpose(both[..., m:, :]))
 
 
@@ -113,7 +113,7 @@ def triangle(x: Array) -> Array:
     """Return R alone."""
     m, n = x.shape[-2:]
     if not by_blocks(x):
-        return map_stacks("linalg:qr_r", (x,), (min(m, n), n), x.dtype)
+        return map_stacks("linalg.whole:qr_r", (x,), (min(m, n), n), x.dtype)
     if is_tall(x):
         return astype(tall_triangle(wide(x)), x.dtype)
     return astype(Reflections.of(wide(x), panel_width(min(m, n))).triangle(min(m, n)), x.dtype)
@@ -139,13 +139,13 @@ class Reflections:
         for lo in range(0, min(m, n), width):
             left, wide_by = m - lo, min(width, min(m, n) - lo)
             own = part(rest, (0, left), (0, wide_by))
-            panel = step("factors:qr_panel", (own,), Grid.single((left + wide_by, wide_by)), [(0, 1)])
+            panel = step("linalg.factors:qr_panel", (own,), Grid.single((left + wide_by, wide_by)), [(0, 1)])
             panels.append(panel)
             after = n - lo - wide_by
             if after:
                 columns = Axis.regular(after, across)
                 others = part(rest, (0, left), (wide_by, n - lo), (Axis.whole(left), columns))
-                done = step("factors:qr_update", (panel, others), others.expr.grid, [(None, None), (0, 1)])
+                done = step("linalg.factors:qr_update", (panel, others), others.expr.grid, [(None, None), (0, 1)])
                 rows.append(part(done, (0, wide_by), (0, after), (Axis.whole(wide_by), columns)))
                 if left > wide_by:
                     height = left - wide_by
@@ -158,7 +158,7 @@ class Reflections:
         parts: list[tuple[Array, int, int]] = []
         for number, panel in enumerate(self.panels):
             at, size = number * self.width, panel.shape[1]
-            top = step("factors:triu", (panel,), Grid.single((size, size)), [(None, None)])
+            top = step("linalg.factors:triu", (panel,), Grid.single((size, size)), [(None, None)])
             parts.append((top, at, at))
             if number < len(self.beside):
                 parts.append((self.beside[number], at, at + size))
@@ -175,7 +175,7 @@ class Reflections:
             grid = Grid([Axis.whole(height), Axis.regular(count, self.width)])
             corner = regrid(eye(height, count, dtype=panel.dtype), grid)
             made = corner if made is None else place_parts([(made, size, size)], grid)
-            op = BlockFunction("factors:qr_form", (), ((None, None), (0, 1)), True)
+            op = BlockFunction("linalg.factors:qr_form", (), ((None, None), (0, 1)), True)
             made = make(op, (panel, made), grid, panel.dtype)
         assert made is not None
         return made

@@ -110,7 +110,7 @@ def _factor_whole(x: Array, full: bool) -> tuple[Array, Array, Array]:
     m, n = x.shape[-2:]
     k = min(m, n)
     columns = max(m, n) if full else k
-    both = map_stacks("linalg:svd", (x,), (m + n + 1, columns), x.dtype, (bool(full),))
+    both = map_stacks("linalg.whole:svd", (x,), (m + n + 1, columns), x.dtype, (bool(full),))
     u = both[..., :m, : m if full else k]
     v = both[..., m : m + n, : n if full else k]
     return u, real(both[..., m + n, :k]), conjugate(matrix_transpose(v))
@@ -141,7 +141,7 @@ def _hermitian(x: Array) -> SVDResult:
     """Decompose Hermitian matrices by their eigenvalues, as NumPy does."""
     values, vectors = eigh(x)
     order = values.shape[-1]
-    both = map_stacks("linalg:by_size", (expand_dims(values, -2), vectors), (order + 1, order), vectors.dtype)
+    both = map_stacks("linalg.whole:by_size", (expand_dims(values, -2), vectors), (order + 1, order), vectors.dtype)
     sizes = real(both[..., 0, :])
     u = both[..., 1:, :]
     signs = where(sizes < 0, -1, 1)
@@ -150,7 +150,7 @@ def _hermitian(x: Array) -> SVDResult:
 
 def _absolute_eigenvalues(x: Array) -> Array:
     values = eigvalsh(matrices("svd", "a", x, square=True))
-    return map_stacks("linalg:sizes", (expand_dims(values, -2),), values.shape[-1:], values.dtype)
+    return map_stacks("linalg.whole:sizes", (expand_dims(values, -2),), values.shape[-1:], values.dtype)
 
 
 def svdvals(x: Any, /) -> Array:
@@ -192,7 +192,7 @@ def svdvals(x: Any, /) -> Array:
     m, n = found.shape[-2:]
     if by_blocks(found) and max(m, n) >= HIGH * min(m, n):
         found = triangle(found if m >= n else matrix_transpose(found))
-    return map_stacks("linalg:svdvals", (found,), (min(m, n),), real_dtype(found.dtype))
+    return map_stacks("linalg.whole:svdvals", (found,), (min(m, n),), real_dtype(found.dtype))
 
 
 def _singular(operation: str, x: Array, hermitian: bool) -> Array:

@@ -1,4 +1,4 @@
-"""QR of tall matrices by blocks of rows (TSQR); see `workers.kernels.blocks.tallqr`."""
+"""QR of tall matrices by blocks of rows (TSQR); see `workers.kernels.blocks.linalg.tallqr`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...graph.chunks.grid import Axis, Grid
 from ...graph.chunks.positions import Runs
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
-from ...workers.kernels.blocks.tallqr import count_packed_rows
+from ...workers.kernels.blocks.linalg.tallqr import count_packed_rows
 from ..base import make
 from ..chunking.rechunk import regrid
 from ..creation.ranges import eye
@@ -64,12 +64,12 @@ class Tall:
         x = row_blocks(x)
         n, rows = x.shape[1], x.expr.grid.axes[0]
         packed = [count_packed_rows(size, n) for size in rows.sizes()]
-        leaves = _blocks("tallqr:leaf", x, packed)
+        leaves = _blocks("linalg.tallqr:leaf", x, packed)
         triangles = _last_rows(leaves, n)
         levels: list[Array] = []
         while len(triangles) > n:
             groups = _group_triangles(triangles)
-            level = _blocks("tallqr:join", groups, [size + n for size in groups.expr.grid.axes[0].sizes()])
+            level = _blocks("linalg.tallqr:join", groups, [size + n for size in groups.expr.grid.axes[0].sizes()])
             levels.append(level)
             triangles = _last_rows(level, n)
         return cls(leaves, rows, tuple(levels), regrid(triangles, Grid.single((n, n))))
@@ -83,10 +83,12 @@ class Tall:
             columns = Axis.whole(below.shape[1])
             below = regrid(below, Grid([Axis.regular(len(below), n), columns]))
             made = Grid([Axis.of_sizes(sizes), columns])
-            below = make(BlockFunction("tallqr:descend", (), ((0, None), (0, None))), (level, below), made, below.dtype)
+            below = make(
+                BlockFunction("linalg.tallqr:descend", (), ((0, None), (0, None))), (level, below), made, below.dtype
+            )
         columns = Axis.whole(below.shape[1])
         below = regrid(below, Grid([Axis.regular(len(below), n), columns]))
-        op = BlockFunction("tallqr:form", (), ((0, None), (0, None)), True)
+        op = BlockFunction("linalg.tallqr:form", (), ((0, None), (0, None)), True)
         return make(op, (self.leaves, below), Grid([self.rows, columns]), below.dtype)
 
 
@@ -94,10 +96,10 @@ def tall_triangle(x: Array) -> Array:
     """Return R of a tall matrix alone."""
     x = row_blocks(x)
     n = x.shape[1]
-    found = _blocks("tallqr:leaf_r", x, [n] * x.expr.grid.axes[0].count)
+    found = _blocks("linalg.tallqr:leaf_r", x, [n] * x.expr.grid.axes[0].count)
     while len(found) > n:
         groups = _group_triangles(found)
-        found = _blocks("tallqr:join_r", groups, [n] * groups.expr.grid.axes[0].count)
+        found = _blocks("linalg.tallqr:join_r", groups, [n] * groups.expr.grid.axes[0].count)
     return found
 
 

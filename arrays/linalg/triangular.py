@@ -95,7 +95,7 @@ def lu(a: Any) -> LUResult:
     if by_blocks(x):
         order, lower, upper = factor_blocks(wide(x), panel_width(most))
     else:
-        packed = map_stacks("factors:lu_packed", (wide(x),), (m, n + 1), wide(x).dtype)
+        packed = map_stacks("linalg.factors:lu_packed", (wide(x),), (m, n + 1), wide(x).dtype)
         order = packed[..., n]
         lower = add(tril(packed[..., :most], -1), eye(m, most, dtype=packed.dtype))
         upper = triu(packed[..., :most, :n])
@@ -123,12 +123,12 @@ def factor_blocks(x: Array, width: int) -> tuple[Array, Array, Array]:
         lo, hi = parts.bounds[number]
         panel, size = parts.panels[number], hi - lo
         whole = [(None, None), (None, None)]
-        low.append((step("factors:lu_lower", (panel, below), Grid.single((m - lo, size)), whole), lo, lo))
+        low.append((step("linalg.factors:lu_lower", (panel, below), Grid.single((m - lo, size)), whole), lo, lo))
         square = part(panel, (0, size), (0, size))
-        high.append((step("factors:triu", (square,), square.expr.grid, [(None, None)]), lo, lo))
+        high.append((step("linalg.factors:triu", (square,), square.expr.grid, [(None, None)]), lo, lo))
         if hi < n:
             high.append((parts.rows[number], lo, hi))
-        below = step("factors:lu_order", (panel, below), Grid.single((m - lo, 1)), whole)
+        below = step("linalg.factors:lu_order", (panel, below), Grid.single((m - lo, 1)), whole)
     rows, columns = Axis.regular(m, width), Axis.regular(n, width)
     inner = Axis.regular(most, width)
     order = regrid(below[:, 0], Grid([rows]))
@@ -192,7 +192,7 @@ def solve_triangular(a: Any, b: Any, lower: bool = False, *, unit_diagonal: bool
     if by_blocks(x) and y.ndim == 2:
         found = substitute(left, right, panel_width(n), *options)
     else:
-        found = map_stacks("factors:triangle_solved", (left, right), (n, y.shape[-1]), full, options)
+        found = map_stacks("linalg.factors:triangle_solved", (left, right), (n, y.shape[-1]), full, options)
     return squeeze(astype(found, dtype), -1) if given.ndim == 1 else astype(found, dtype)
 
 
@@ -214,6 +214,8 @@ def substitute(x: Array, y: Array, width: int, lower: bool, unit: bool) -> Array
             known = part(own, (0, 0), (0, columns), (EMPTY, axis))
         operand_axes = [(None, None), (0, 1), (None, None), (None, 1)]
         square = part(x, (lo, hi), (lo, hi))
-        solution = step("factors:triangle_step", (square, own, row, known), own.expr.grid, operand_axes, (lower, unit))
+        solution = step(
+            "linalg.factors:triangle_step", (square, own, row, known), own.expr.grid, operand_axes, (lower, unit)
+        )
         found.append((solution, lo, 0))
     return place_parts(found, y.expr.grid, None)

@@ -1,8 +1,8 @@
 """Loops step by step: what a step makes is stored, the next one reads it, and nothing older is kept.
 
 The stages of a body are lowered once and repeated (`scheduler.session.step_replay`). A body with an operation that must
-know values before it is planned, such as sorting, is planned anew in each step. A step is handed in while the one before it
-runs; the condition of a `while_loop` is computed where its value is, and looked at before the next.
+know values before it is planned, such as sorting, is planned anew in each step. A step is handed in while the one
+before it runs; the condition of a `while_loop` is computed where its value is, and looked at before the next.
 
 Now and then a snapshot is taken: the driver reads what the loop carries, and goes on from there. A chunk that a dead
 rank took along is made again from the last one, so lineage never leads back further. It is taken when the steps since

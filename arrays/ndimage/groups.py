@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
-from ...workers.kernels.blocks.measures import Groups
+from ...workers.kernels.blocks.statistics.measures import Groups
 from ..base import as_array, broadcast_shape, make
 from ..borrowed.scipy_calls import numbers
 from ..chunking.rechunk import common_axes, regrid
@@ -74,22 +74,25 @@ class Measured:
             operands, own = [regrid(first, Grid.single(first.shape)), *operands], ((None,) * first.ndim, *own)
         blocks = [Axis.regular(n, 1) for n in x.numblocks]
         tail = [Axis.whole(n) for n in more]
-        op = BlockFunction(f"measures:{function}", (self.groups, *params), own, where=where)
+        op = BlockFunction(f"statistics.measures:{function}", (self.groups, *params), own, where=where)
         parts = make(op, operands, Grid([*blocks, Axis.whole(count), *tail]), dtype)
         nblocks = x.npartitions
         axis = Axis.regular(count, max(1, min(count, PART // max(1, nblocks))))
         parts = regrid(parts, Grid([*(Axis.whole(n) for n in x.numblocks), axis, *tail]))
         places = ((None,) * ndim + (0, *range(1, 1 + len(tail))),)
         return make(
-            BlockFunction("measures:put_together", (ndim, how), places), (parts,), Grid([axis, *tail]), parts.dtype
+            BlockFunction("statistics.measures:put_together", (ndim, how), places),
+            (parts,),
+            Grid([axis, *tail]),
+            parts.dtype,
         )
 
     def field(self, found: Array, name: str, *, some: bool = False) -> Array:
         """Return a field for each group; `some`: a single group must have elements."""
         dtype = found.dtype[name]
         if some and self.single:
-            return make(BlockFunction("measures:check", (self.name, name)), (found,), found.expr.grid, dtype)
-        return make(BlockFunction("measures:field", (name,)), (found,), found.expr.grid, dtype)
+            return make(BlockFunction("statistics.measures:check", (self.name, name)), (found,), found.expr.grid, dtype)
+        return make(BlockFunction("statistics.measures:field", (name,)), (found,), found.expr.grid, dtype)
 
     def answer(self, found: Array) -> Array:
         """Return what was measured in the shape of what was asked for."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, bad
-from ...workers.kernels.blocks.interpolation import Affine, Lines
+from ...workers.kernels.blocks.signal.interpolation import Affine, Lines
 from ..base import as_array, check_axis, check_shape, few
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import attempt, find, numbers, settled

@@ -10,7 +10,7 @@ from ...graph.arguments import check_integer
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, bad
 from ...graph.kinds.mapping import BlockFunction
-from ...workers.kernels.blocks.measures import record
+from ...workers.kernels.blocks.statistics.measures import record
 from ..base import make
 from ..borrowed.documents import described
 from ..ops.ufuncs import sqrt
@@ -223,4 +223,4 @@ def _extreme(name: str, input: Any, labels: Any, index: Any) -> tuple[Array, Arr
 
 def _unravel(given: Measured, at: Array) -> Array:
     grid = Grid([*at.expr.grid.axes, Axis.whole(given.x.ndim)])
-    return make(BlockFunction("measures:unravel", (given.x.shape,), ((0,),)), (at,), grid, np.int64)
+    return make(BlockFunction("statistics.measures:unravel", (given.x.shape,), ((0,),)), (at,), grid, np.int64)

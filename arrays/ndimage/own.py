@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
-from ...workers.kernels.blocks.ndimage import find as find_function
+from ...workers.kernels.blocks.signal.ndimage import find as find_function
 from ..base import check_axis
 from ..borrowed.scipy_calls import attempt, find, numbers, plain_value
 from ..user_functions.map_blocks import map_blocks

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.kinds.mapping import BlockFunction
-from ...workers.kernels.blocks.ndimage import Filter
+from ...workers.kernels.blocks.signal.ndimage import Filter
 from ..base import check_axis, make
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import attempt, find, numbers, settled
@@ -151,4 +151,4 @@ def _pass(x: Array, axes: tuple[int, ...], order: int, mode: str, dtype: np.dtyp
     periodic = tuple(mode == "grid-wrap" and d > 0 for d in depths)
     how = Filter("ndimage.spline_filter1d", (), (("order", order), ("mode", mode)), depths, periodic, dtype.str)
     wide = with_halo(x, tuple((d, d) for d in depths), tuple("periodic" if p else "none" for p in periodic))
-    return make(BlockFunction("ndimage:spline_lines", (axes, how), where=True), [wide], x.expr.grid, dtype)
+    return make(BlockFunction("signal.ndimage:spline_lines", (axes, how), where=True), [wide], x.expr.grid, dtype)

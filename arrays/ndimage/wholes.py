@@ -45,7 +45,7 @@ def make_whole(name: str, given: dict[str, Any], dtype: Any = None) -> Array:
     if dtype is None:
         small = np.ones((2,) * x.ndim, x.dtype)
         dtype = attempt(name, getattr(find("ndimage", name), name), small, **dict(keywords)).dtype
-    op = BlockFunction("ndimage:whole", (f"ndimage.{name}", keywords, np.dtype(dtype).str))
+    op = BlockFunction("signal.ndimage:whole", (f"ndimage.{name}", keywords, np.dtype(dtype).str))
     return make(op, [x], x.expr.grid, dtype)
 
 

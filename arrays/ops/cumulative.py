@@ -81,7 +81,7 @@ def accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, operat
         raise DTypeError(bad(name, "x", array.dtype, f"a dtype that it takes ({error})")) from error
     if array.expr.grid.axes[at].count == 1 or ufunc.__name__ not in SCANNED:
         wide = whole(array, {at})
-        return make(BlockFunction("scans:scan", (ufunc.__name__, at, known)), (wide,), wide.expr.grid, known)
+        return make(BlockFunction("statistics.scans:scan", (ufunc.__name__, at, known)), (wide,), wide.expr.grid, known)
     return _in_parts(ufunc.__name__, array, at, known)
 
 
@@ -96,18 +96,18 @@ def _in_parts(ufunc: str, x: Array, at: int, dtype: np.dtype[Any]) -> Array:
     if ufunc == "multiply" and dtype.kind in "fc":
         scaled = np.result_type(dtype, np.float64)
         axes[at] = Axis.regular(2 * count, 2)
-        totals = make(BlockFunction("scans:total_scaled", (at, scaled)), (x,), Grid(axes), scaled)
+        totals = make(BlockFunction("statistics.scans:total_scaled", (at, scaled)), (x,), Grid(axes), scaled)
         lines = whole(totals, {at})
         axes[at] = Axis.whole(count)
         grid = Grid([a if i == at else b for i, (a, b) in enumerate(zip(axes, lines.expr.grid.axes, strict=True))])
-        sums = make(BlockFunction("scans:scan_scaled", (at, dtype)), (lines,), grid, dtype)
+        sums = make(BlockFunction("statistics.scans:scan_scaled", (at, dtype)), (lines,), grid, dtype)
         axes[at] = Axis.regular(count, 1)
     else:
-        totals = make(BlockFunction("scans:total", params), (x,), Grid(axes), carried)
+        totals = make(BlockFunction("statistics.scans:total", params), (x,), Grid(axes), carried)
         lines = whole(totals, {at})
-        sums = make(BlockFunction("scans:scan", (ufunc, at, carried)), (lines,), lines.expr.grid, carried)
+        sums = make(BlockFunction("statistics.scans:scan", (ufunc, at, carried)), (lines,), lines.expr.grid, carried)
     before = _shift_along(sums, at, axes, np.zeros((), carried)[()])
-    return make(BlockFunction("scans:scan_from", params, where=True), (x, before), x.expr.grid, dtype)
+    return make(BlockFunction("statistics.scans:scan_from", params, where=True), (x, before), x.expr.grid, dtype)
 
 
 def _carried(ufunc: str, dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -360,7 +360,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array
     axes[at] = Axis.regular(own.length, max(8, step))
     result = list(axes)
     result[at] = Axis.regular(-(-own.length // 8), max(1, step // 8))
-    op = BlockFunction("bits:pack_bits", (at, bitorder))
+    op = BlockFunction("elements.bits:pack_bits", (at, bitorder))
     return make(op, (regrid(array, Grid(axes)),), Grid(result), np.uint8)
 
 
@@ -409,7 +409,7 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
     axes[at] = (
         Axis.regular(own.length * 8, own.step * 8) if own.is_regular else Axis.of_sizes(8 * n for n in own.sizes())
     )
-    found = make(BlockFunction("bits:unpack_bits", (at, bitorder)), (array,), Grid(axes), np.uint8)
+    found = make(BlockFunction("elements.bits:unpack_bits", (at, bitorder)), (array,), Grid(axes), np.uint8)
     if count is None:
         return found
     count = check_integer("unpackbits", "count", count)

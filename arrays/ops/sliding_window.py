@@ -170,7 +170,7 @@ def _reduce_windows(
         _shortened(own, n) if n <= own.largest else Axis.regular(own.length - n, n)
         for own, n in zip(axes, reach, strict=True)
     ]
-    op = BlockFunction("signal:reduced_windows", (lengths, along, name, dtype.str), (tuple(range(source.ndim)),))
+    op = BlockFunction("signal.lines:reduced_windows", (lengths, along, name, dtype.str), (tuple(range(source.ndim)),))
     return make(op, (_reached(source, along, reach, places),), Grid(places), dtype)
 
 
@@ -192,7 +192,7 @@ def weigh_windows(left: Array, right: Array, labels: tuple[Sequence[int], ...]) 
         return None
     windows = slid.expression(left.expr.grid, left.dtype, left.expr.origin)
     vector = make(rechunk_move(1), (right,), Grid([Axis.whole(right.shape[0])]), right.dtype)
-    op = BlockFunction("signal:weighted_windows", (slid.along[0],), (tuple(range(left.ndim - 1)), (None,)))
+    op = BlockFunction("signal.lines:weighted_windows", (slid.along[0],), (tuple(range(left.ndim - 1)), (None,)))
     grid = Grid(left.expr.grid.axes[:-1])
     made = make(op, (wrap(windows.operands[0]), vector), grid, left.dtype)
     return transpose(made, [mine.index(label) for label in out])

@@ -219,7 +219,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
     operand_axes = (tuple(None if i == at else i for i in range(x.ndim)), tuple(range(x.ndim)))
     if n == 0 and index.shape[at]:
         raise ShapeError(bad(name, "arr", x.shape, f"elements along axis {at}"))
-    op = BlockFunction("picking:along", (name, at), axes=operand_axes)
+    op = BlockFunction("elements.picking:along", (name, at), axes=operand_axes)
     return make(op, (x, regrid(index, Grid(fitted))), Grid(axes), x.dtype)
 
 

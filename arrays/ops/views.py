@@ -62,7 +62,7 @@ def _view_as(x: Array, dtype: np.dtype[Any]) -> Array:
         if any(n * large % small for n in last.sizes()):
             x = regrid(x, Grid([*rest, Axis.of_sizes(n * small // large for n in sizes)]))
     grid = Grid([*rest, Axis.of_sizes(sizes)])
-    return make(BlockFunction("unbuffered:view_as", (dtype,)), (x,), grid, dtype)
+    return make(BlockFunction("elements.unbuffered:view_as", (dtype,)), (x,), grid, dtype)
 
 
 def byteswap(x: ArrayBase) -> Array:

@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 APART = {
-    "fft:steps",
-    "filtering:lines",
-    "quantiles:along",
-    "scans:scan",
-    "scans:scan_from",
-    "scans:total",
-    "searching:positions",
-    "signal:gradient",
-    "signal:interp",
-    "signal:polyval",
-    "sorting:argsort",
-    "sorting:sort",
+    "signal.fft:steps",
+    "signal.filtering:lines",
+    "order.quantiles:along",
+    "statistics.scans:scan",
+    "statistics.scans:scan_from",
+    "statistics.scans:total",
+    "order.searching:positions",
+    "signal.lines:gradient",
+    "signal.lines:interp",
+    "signal.lines:polyval",
+    "order.sorting:argsort",
+    "order.sorting:sort",
 }
 """Built-in functions of blocks whose results don't depend on where blocks end along the axes that these share."""
 
@@ -97,8 +97,18 @@ def _over(node: Expr, operands: tuple[Expr, ...]) -> Expr:
         return Expr(op, tuple([each.expr for each in fitted]), grid, node.dtype, node.origin)
     if isinstance(op, Move) and op.name == "rechunk":
         return regrid(wrap(operands[0]), _rechunked_grid(node, operands[0])).expr
-    if isinstance(op, BlockFunction) and op.function == "scans:scan_from" and _is_whole(operands[0], op.params[1]):
-        return Expr(BlockFunction("scans:scan", op.params[:3]), operands[:1], operands[0].grid, node.dtype, node.origin)
+    if (
+        isinstance(op, BlockFunction)
+        and op.function == "statistics.scans:scan_from"
+        and _is_whole(operands[0], op.params[1])
+    ):
+        return Expr(
+            BlockFunction("statistics.scans:scan", op.params[:3]),
+            operands[:1],
+            operands[0].grid,
+            node.dtype,
+            node.origin,
+        )
     grid, own = _grids(node, operands)
     fitted = [regrid(wrap(new), each) for new, each in zip(operands, own, strict=True)]
     below = tuple([each.expr for each in fitted])

@@ -64,7 +64,7 @@ class Drawing:
             return into(operation, out, self._plain(operation, name, tuple(given), grid, dtype))
         operands = [fit_chunks(as_array(operation, "size", value), grid) for value in given]
         params_ = (self._stream(operation, math.prod(shape)), shape, dtype)
-        op = BlockFunction(f"draws:{name}", params_, operand_axes(operands, grid.ndim), where=True)
+        op = BlockFunction(f"elements.draws:{name}", params_, operand_axes(operands, grid.ndim), where=True)
         return into(operation, out, make(op, operands, grid, dtype))
 
 
@@ -73,7 +73,7 @@ def parameter(operation: str, argument: str, value: Any, condition: str) -> Any:
     if isinstance(value, ArrayBase):
         if value.dtype.kind not in "biuf":
             raise DTypeError(bad(operation, argument, value.dtype, "a dtype of real numbers"))
-        op = BlockFunction("draws:check_parameter", (operation, argument, condition))
+        op = BlockFunction("elements.draws:check_parameter", (operation, argument, condition))
         return make(op, (value,), value.expr.grid, F8)
     try:
         found = np.asarray(value)

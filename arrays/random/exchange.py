@@ -37,7 +37,7 @@ sends a run to each."""
 def permutation_of(name: str, x: Array, seed: Seed, axis: int) -> Array:
     """Return the array with its elements along an axis in the order of a seed."""
     if x.expr.grid.axes[axis].count == 1:
-        return make(BlockFunction("orders:shuffle_block", (seed, axis)), [x], x.expr.grid, x.dtype)
+        return make(BlockFunction("order.permutations:shuffle_block", (seed, axis)), [x], x.expr.grid, x.dtype)
     axes = list(x.expr.grid.axes)
     most = min(MOST, max(FEWEST, x.nbytes // JOINED_BYTES))
     if axes[axis].count > most:
@@ -53,11 +53,18 @@ def _exchange(x: Array, seed: Seed, axis: int) -> Generator[Any, Any, Array]:
     grid = Grid([Axis.regular(along.count, 1), Axis.whole(2)])
     bounds = wrap_host(np.stack([begins, ends], axis=1), grid, np.dtype(np.int64), in_place=True)
     square = Grid([Axis.regular(along.count, 1), Axis.whole(along.count)])
-    counted = BlockFunction("orders:count_moves", (seed, n, begins), ((0, None),))
+    counted = BlockFunction("order.permutations:count_moves", (seed, n, begins), ((0, None),))
     counts = yield make(counted, [bounds], square, np.int64)
-    dealt = make(BlockFunction("orders:deal_elements", (seed, n, axis, begins), where=True), [x], x.expr.grid, x.dtype)
+    dealt = make(
+        BlockFunction("order.permutations:deal_elements", (seed, n, axis, begins), where=True),
+        [x],
+        x.expr.grid,
+        x.dtype,
+    )
     starts = begins[:, None] + np.cumsum(counts, axis=1) - counts
     steps: list[Step] = [(i, Slice()) for i in range(x.ndim)]
     steps[axis] = (axis, Runs(starts.T.reshape(-1), counts.T.reshape(-1)))
     come = move("permutation", dealt, steps, x.expr.grid.axes)
-    return make(BlockFunction("orders:place_elements", (seed, n, axis), where=True), [come], x.expr.grid, x.dtype)
+    return make(
+        BlockFunction("order.permutations:place_elements", (seed, n, axis), where=True), [come], x.expr.grid, x.dtype
+    )

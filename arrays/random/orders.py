@@ -173,7 +173,7 @@ class Orders(Drawing):
         along = check_axis("permuted", axis, array.ndim)
         lines = whole(array, [along])
         stream = self._stream("permuted", array.size)
-        op = BlockFunction("orders:permute_lines", (along, stream, array.shape), where=True)
+        op = BlockFunction("order.permutations:permute_lines", (along, stream, array.shape), where=True)
         return into("permuted", out, make(op, [lines], lines.expr.grid, array.dtype))
 
     def choice(
@@ -261,7 +261,7 @@ class Orders(Drawing):
             return self._indices("choice", n, grid)
         if replace:
             u = self._plain("choice", "random", (), grid, F8)
-            op = BlockFunction("orders:find_quantiles", (), (tuple(range(grid.ndim)), (None,)))
+            op = BlockFunction("order.permutations:find_quantiles", (), (tuple(range(grid.ndim)), (None,)))
             return make(op, [u, whole(weights, [0])], grid, I8)
         from ..sorting.sorts import argsort
 

@@ -154,7 +154,7 @@ class Plain(Drawing):
             check_range(np.asarray(first), np.asarray(last), bool(endpoint), limits, known)
         params = (bool(endpoint), limits, stream, shape, known)
         return make(
-            BlockFunction("draws:integers", params, operand_axes(operands, grid.ndim), where=True),
+            BlockFunction("elements.draws:integers", params, operand_axes(operands, grid.ndim), where=True),
             operands,
             grid,
             known,

@@ -146,7 +146,9 @@ class Vectors(Drawing):
         operands = [fit_chunks(number, Grid(grid.axes[:-1])), fit_chunks(last, grid)]
         count = grid.size // k
         ahead = operand_axes([number], grid.ndim - 1) + operand_axes([last], grid.ndim)
-        op = BlockFunction(f"draws:{operation}", (self._stream(operation, count), grid.shape), ahead, where=True)
+        op = BlockFunction(
+            f"elements.draws:{operation}", (self._stream(operation, count), grid.shape), ahead, where=True
+        )
         return make(op, operands, grid, I8)
 
     def dirichlet(self, alpha: Any, size: Any = None, chunks: Any = "auto") -> Array:
@@ -199,9 +201,9 @@ class Vectors(Drawing):
         shape = () if size is None else check_shape("dirichlet", size, "size")
         grid = Grid([*_first("dirichlet", chunks, shape, known.size).axes, Axis.whole(known.size)])
         params = (self._stream("dirichlet", grid.size), grid.shape, F8)
-        drawn = BlockFunction("draws:log_gamma", params, operand_axes([known], grid.ndim), where=True)
+        drawn = BlockFunction("elements.draws:log_gamma", params, operand_axes([known], grid.ndim), where=True)
         logarithms = make(drawn, [fit_chunks(known, grid)], grid, F8)
-        return make(BlockFunction("draws:normalise"), [logarithms], grid, F8)
+        return make(BlockFunction("elements.draws:normalise"), [logarithms], grid, F8)
 
     def multivariate_normal(
         self,
@@ -281,8 +283,10 @@ class Vectors(Drawing):
             factor = as_array(name, "cov", covariance_factor(np.asarray(cov, np.float64), method, check_valid, tol))
         else:
             params = (method, check_valid, float(tol))
-            factor = make(BlockFunction("draws:covariance_factor", params), [whole_cov], whole_cov.expr.grid, F8)
-        op = BlockFunction("draws:correlate", (), (tuple(range(grid.ndim)), (None,), (None, None)))
+            factor = make(
+                BlockFunction("elements.draws:covariance_factor", params), [whole_cov], whole_cov.expr.grid, F8
+            )
+        op = BlockFunction("elements.draws:correlate", (), (tuple(range(grid.ndim)), (None,), (None, None)))
         return make(op, [z, whole(middle, [0]), whole(factor, [0, 1])], grid, F8)
 
 

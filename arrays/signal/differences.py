@@ -14,7 +14,7 @@ from ...graph.chunks.grid import Grid
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
-from ...workers.kernels.blocks.signal import REACH
+from ...workers.kernels.blocks.signal.lines import REACH
 from ..base import ArrayBase, as_array, check_axes, check_axis, make
 from ..chunking.halo import with_halo
 from ..chunking.rechunk import regrid
@@ -226,14 +226,14 @@ def _gradient(x: Array, at: int, step: Any, edge_order: int) -> Array:
 
 @refittable
 def _gradient_by(x: Array, at: int, step: Any, edge_order: int) -> Array:
-    op = BlockFunction("signal:gradient", (at, step, edge_order), where=True)
+    op = BlockFunction("signal.lines:gradient", (at, step, edge_order), where=True)
     return make(op, (_with_neighbours(x, at),), x.expr.grid, np.gradient(np.zeros(3, x.dtype)).dtype)
 
 
 @refittable
 def _gradient_at(x: Array, place: Array, at: int, edge_order: int) -> Array:
     near = _with_neighbours(regrid(place, Grid(x.expr.grid.axes[at : at + 1])), 0)
-    op = BlockFunction("signal:gradient_at", (at, edge_order), (tuple(range(x.ndim)), (at,)), where=True)
+    op = BlockFunction("signal.lines:gradient_at", (at, edge_order), (tuple(range(x.ndim)), (at,)), where=True)
     operands = (_with_neighbours(x, at), near)
     return make(op, operands, x.expr.grid, np.gradient(np.zeros(3, x.dtype)).dtype)
 

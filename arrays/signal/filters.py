@@ -146,7 +146,7 @@ def _slide(operation: str, long: Array, short: Array, mode: str) -> Array:
     window = move("windows", long, [(0, Runs(start, length))], [Axis.of_sizes(length)])
     function: Any = getattr(np, operation)
     dtype = function(np.ones(1, long.dtype), np.ones(1, short.dtype)).dtype
-    op = BlockFunction("signal:slide", (operation, offset), ((0,), (None,)), where=True)
+    op = BlockFunction("signal.lines:slide", (operation, offset), ((0,), (None,)), where=True)
     return make(op, (window, _as_one(short)), Grid([out]), dtype)
 
 
@@ -196,7 +196,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if period is not None and period == 0:
         raise ArgumentError(bad("interp", "period", period, "a number other than zero"))
     dtype = np.complex128 if values.dtype.kind == "c" else np.float64
-    op = BlockFunction("signal:interp", (left, right, period), (tuple(range(array.ndim)), (None,), (None,)))
+    op = BlockFunction("signal.lines:interp", (left, right, period), (tuple(range(array.ndim)), (None,), (None,)))
     return make(op, (array, _as_one(places), _as_one(values)), array.expr.grid, dtype)
 
 
@@ -245,5 +245,5 @@ def polyval(p: Any, x: Any) -> Array:
         dtype = np.polyval(np.ones(min(1, factors.size), factors.dtype), np.ones(1, array.dtype)).dtype
     except TypeError as error:
         raise DTypeError(bad("polyval", "p", (factors.dtype, array.dtype), f"numbers ({error})")) from error
-    op = BlockFunction("signal:polyval", (), ((None,), tuple(range(array.ndim))))
+    op = BlockFunction("signal.lines:polyval", (), ((None,), tuple(range(array.ndim))))
     return make(op, (_as_one(factors), array), array.expr.grid, dtype)

@@ -311,7 +311,7 @@ def _ramps(x: Array, at: int, width: tuple[int, int], ends: Any) -> list[Array]:
         edge = take_positions("pad", x, at, np.array([place]))
         axes = list(edge.expr.grid.axes)
         axes[at] = Axis.whole(extra)
-        op = BlockFunction("signal:ramp", (at, extra, ends[side], bool(side)))
+        op = BlockFunction("signal.lines:ramp", (at, extra, ends[side], bool(side)))
         margins.append(make(op, (edge,), Grid(axes), x.dtype))
     return margins
 
@@ -336,7 +336,7 @@ def _statistic(part: Array, at: int, mode: str) -> Array:
         axes = list(wide.expr.grid.axes)
         axes[at] = Axis.whole(1)
         dtype = np.median(np.ones(1, part.dtype)).dtype
-        return make(BlockFunction("signal:median", (at,)), (wide,), Grid(axes), dtype)
+        return make(BlockFunction("signal.lines:median", (at,)), (wide,), Grid(axes), dtype)
     reduce: Any = {"maximum": greatest, "minimum": least, "mean": mean}[mode]
     found: Array = reduce(part, axis=at, keepdims=True)
     return found

@@ -13,8 +13,8 @@ import numpy as np
 from ...graph.chunks.axismap import Slice
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ...workers.kernels.blocks import sorting as blocks
-from ...workers.kernels.compiled.dealing import BUCKETS
+from ...workers.kernels.blocks.order import sorting as blocks
+from ...workers.kernels.compiled.fixed.dealing import BUCKETS
 from ..base import make
 from ..chunking import coalesce
 from ..ops.moving import move
@@ -41,7 +41,7 @@ def sort_long(x: Array) -> Steps:
     x = coalesce.merge_small_chunks(x)
     found = (yield from _sort_once(x)) if _fits(x) else None
     if found is None:
-        found = yield from merge_sorted(make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype))
+        found = yield from merge_sorted(make(BlockFunction("order.sorting:sort"), (x,), x.expr.grid, x.dtype))
     return found
 
 
@@ -63,7 +63,7 @@ def _sort_once(x: Array) -> Generator[Any, Any, Array | None]:
     if not (splitters[1:] > splitters[:-1]).all():
         return None
     grid = Grid([Axis.of_sizes(sizes + BUCKETS)])
-    function = BlockFunction("sorting:deal_into_buckets", (splitters, axis.length))
+    function = BlockFunction("order.sorting:deal_into_buckets", (splitters, axis.length))
     dealt = make(function, (x,), grid, x.dtype).persist()
     told = yield ranges(dealt, sizes[:, None], sizes[:, None] + BUCKETS)
     counts = told.view(f"i{x.dtype.itemsize}").reshape(axis.count, BUCKETS).astype(np.int64)
@@ -82,5 +82,5 @@ def _in_chunks(dealt: Array, counts: np.ndarray[Any, Any], axis: Axis) -> Array 
     begin = (np.cumsum(counts, 1) - counts)[:, first]
     parts = pieces(dealt, begin, np.stack([n.sum(1) for n in lengths], 1))
     skipped = start - (ends - total)[first]
-    function = BlockFunction("sorting:in_order", (start, skipped, lengths), where=True)
+    function = BlockFunction("order.sorting:in_order", (start, skipped, lengths), where=True)
     return make(function, (parts,), Grid([axis]), dealt.dtype)

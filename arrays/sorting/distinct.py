@@ -10,7 +10,7 @@ from ...graph.chunks.axismap import Halo
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
-from ...workers.kernels.blocks.quantiles import may_be_lost
+from ...workers.kernels.blocks.order.quantiles import may_be_lost
 from ..base import as_array, check_axis, make
 from ..chunking import coalesce
 from ..chunking.rechunk import regrid
@@ -83,7 +83,7 @@ class _Order:
             if self.carry:
                 values, order = persist(*parts_in_order(x, positions(x)))
             else:
-                values = order = make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype).persist()
+                values = order = make(BlockFunction("order.sorting:sort"), (x,), x.expr.grid, x.dtype).persist()
             if x.npartitions > 1 and x.dtype.kind != "V":
                 self.found = yield from self._few(values, order)
             if self.found is None:
@@ -97,8 +97,8 @@ class _Order:
     def _few(self, parts: Array, order: Array) -> Generator[Any, Any, Any]:
         """Give what `steps` does, made of the distinct elements of each chunk; None where these are too many."""
         grid = parts.expr.grid
-        new = make(BlockFunction("searching:mark_first", (self.equal_nan,)), (parts,), grid, bool).persist()
-        counts = yield make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(grid.nblocks, 1)]), "i8")
+        new = make(BlockFunction("order.searching:mark_first", (self.equal_nan,)), (parts,), grid, bool).persist()
+        counts = yield make(BlockFunction("elements.masks:count"), (new,), Grid([Axis.regular(grid.nblocks, 1)]), "i8")
         if counts.sum() > max(grid.largest, coalesce.SMALLEST) or 2 * counts.sum() > parts.size:
             return None
         begin = select(positions(parts), new).persist()
@@ -106,8 +106,10 @@ class _Order:
         x, first, numbers = (
             regrid(a, Grid.single(begin.shape)) for a in (select(parts, new), select(order, new), numbers)
         )
-        local = make(BlockFunction("sorting:argsort"), (x,), x.expr.grid, "i8").persist()
-        found = [make(BlockFunction("sorting:pick"), (a, local), x.expr.grid, a.dtype) for a in (x, first, numbers)]
+        local = make(BlockFunction("order.sorting:argsort"), (x,), x.expr.grid, "i8").persist()
+        found = [
+            make(BlockFunction("order.sorting:pick"), (a, local), x.expr.grid, a.dtype) for a in (x, first, numbers)
+        ]
         values, first, numbers = persist(*found)
         if self.inverse and may_be_lost(x.dtype) and not self.equal_nan and np.isnan((yield values[-1:])).any():
             return None
@@ -119,7 +121,7 @@ def borders(x: Array, equal_nan: bool, function: str = "begins") -> Array:
     (axis,) = x.expr.grid.axes
     halo = Halo(1, 0, "none") if function == "begins" else Halo(0, 1, "none")
     wide = move("neighbours", x, [(0, halo)], [halo.axis(axis)])
-    op = BlockFunction(f"searching:{function}", (equal_nan,), axes=((0,),), where=True)
+    op = BlockFunction(f"order.searching:{function}", (equal_nan,), axes=((0,),), where=True)
     return make(op, (wide,), x.expr.grid, bool)
 
 
@@ -153,11 +155,11 @@ def _inverse(x: Array, order: _Order) -> Steps:
             return found
         least: Array = minimum(found, (yield new.sum()) - 1)
         return least  # complex NaN of several kinds: one, the least of them, stands for all
-    each = make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(new.npartitions, 1)]), "i8")
+    each = make(BlockFunction("elements.masks:count"), (new,), Grid([Axis.regular(new.npartitions, 1)]), "i8")
     counts = yield each
     before = regrid(as_array("unique", "x", np.cumsum(counts) - counts), each.expr.grid)
     operand_axes = ((0,), (0,))
-    number = make(BlockFunction("searching:number_runs", axes=operand_axes), (new, before), new.expr.grid, "i8")
+    number = make(BlockFunction("order.searching:number_runs", axes=operand_axes), (new, before), new.expr.grid, "i8")
     return regrid((yield from restore_order(where, number, where.expr.grid)), x.expr.grid)
 
 
@@ -405,7 +407,7 @@ def _packed(rows: Array, record: np.dtype[Any]) -> Array:
     step = max(1, grid.largest // max(1, rows.shape[1]))
     axis = grid.axes[0] if grid.axes[0].largest <= step else Axis.regular(rows.shape[0], step)
     rows = regrid(rows, Grid([axis, Axis.whole(rows.shape[1])]))
-    return make(BlockFunction("searching:pack_rows", (record,), axes=((0, None),)), (rows,), Grid([axis]), record)
+    return make(BlockFunction("order.searching:pack_rows", (record,), axes=((0, None),)), (rows,), Grid([axis]), record)
 
 
 def _unpacked(x: Array, shape: tuple[int, ...], axis: int) -> Steps:
@@ -414,6 +416,6 @@ def _unpacked(x: Array, shape: tuple[int, ...], axis: int) -> Steps:
     assert x.dtype.names is not None
     width = len(x.dtype.names)
     grid = Grid([x.expr.grid.axes[0], Axis.whole(width)])
-    rows = make(BlockFunction("searching:unpack_rows", axes=((0,),)), (x,), grid, dtype)
+    rows = make(BlockFunction("order.searching:unpack_rows", axes=((0,),)), (x,), grid, dtype)
     yield from ()
     return moveaxis(rows.reshape(x.shape[0], *shape), 0, axis)

@@ -15,8 +15,8 @@ import numpy as np
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
-from ...workers.kernels.blocks.quantiles import missing
-from ...workers.kernels.blocks.ranks import METHODS
+from ...workers.kernels.blocks.order.quantiles import missing
+from ...workers.kernels.blocks.order.ranks import METHODS
 from ..base import ArrayBase, as_array, check_axes, make
 from ..chunking import coalesce
 from ..chunking.rechunk import regrid
@@ -160,7 +160,7 @@ def _along(x: Array, q: Any, axes: tuple[int, ...], method: str, skip: bool, dty
         return _along(expand_dims(x, x.ndim), q, (x.ndim,), method, skip, dtype)
     x = coalesce.whole(x, axes)
     return make(
-        BlockFunction("quantiles:along", (axes, q, method, skip, dtype), axes=(_operand_axes(x, axes, q),)),
+        BlockFunction("order.quantiles:along", (axes, q, method, skip, dtype), axes=(_operand_axes(x, axes, q),)),
         (x,),
         _grid(x, axes, q),
         dtype,
@@ -191,6 +191,6 @@ def _weighted(
     else:
         raise ShapeError(bad(name, "weights", given.shape, f"the shape {x.shape}, or the length of one axis"))
     op = BlockFunction(
-        "quantiles:weighted_quantile", (axes, q, skip, dtype), axes=(_operand_axes(x, axes, q), operand_axes)
+        "order.quantiles:weighted_quantile", (axes, q, skip, dtype), axes=(_operand_axes(x, axes, q), operand_axes)
     )
     return make(op, (x, given), _grid(x, axes, q), dtype)

@@ -17,7 +17,7 @@ from ...graph.chunks.grid import Axis, Grid
 from ...graph.chunks.positions import Runs
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, Ramp
-from ...workers.kernels.blocks import sorting as blocks
+from ...workers.kernels.blocks.order import sorting as blocks
 from ..base import make
 from ..chunking import coalesce
 from ..chunking.rechunk import regrid
@@ -43,7 +43,7 @@ def merge_sorted(parts: Array) -> Steps:
         return parts
     parts = keep_readable(parts)
     runs = in_runs(parts, (yield from _cuts(parts)))
-    return make(BlockFunction("sorting:sort"), (runs,), runs.expr.grid, parts.dtype)
+    return make(BlockFunction("order.sorting:sort"), (runs,), runs.expr.grid, parts.dtype)
 
 
 def order_long(x: Array) -> Steps:
@@ -90,9 +90,9 @@ def sort_pair(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Array
 def parts_in_order(x: Array, others: Array) -> tuple[Array, Array]:
     """Return an array in order chunk by chunk, and another whose elements went along."""
     grid = x.expr.grid
-    order = make(BlockFunction("sorting:argsort"), (x,), grid, "i8")
-    x = make(BlockFunction("sorting:pick"), (x, order), grid, x.dtype)
-    return x, make(BlockFunction("sorting:pick"), (others, order), grid, others.dtype)
+    order = make(BlockFunction("order.sorting:argsort"), (x,), grid, "i8")
+    x = make(BlockFunction("order.sorting:pick"), (x, order), grid, x.dtype)
+    return x, make(BlockFunction("order.sorting:pick"), (others, order), grid, others.dtype)
 
 
 def merge_sorted_pair(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Array]]:
@@ -104,8 +104,8 @@ def merge_sorted_pair(x: Array, others: Array) -> Generator[Any, Any, tuple[Arra
     cuts = yield from _cuts(x)
     x, others = in_runs(x, cuts), in_runs(others, cuts)
     grid = x.expr.grid
-    values = make(BlockFunction("sorting:sort"), (x,), grid, x.dtype)
-    return values, make(BlockFunction("sorting:merge_runs"), (x, others), grid, others.dtype)
+    values = make(BlockFunction("order.sorting:sort"), (x,), grid, x.dtype)
+    return values, make(BlockFunction("order.sorting:merge_runs"), (x, others), grid, others.dtype)
 
 
 def in_runs(x: Array, cuts: Values) -> Array:
@@ -147,10 +147,10 @@ def _cuts(parts: Array) -> Generator[Any, Any, Values]:
     step = max(1, round(math.sqrt(n / 2) / m), n // SAMPLES)
     exact = 2 * m * m * step <= 2 * SAMPLES
     taken = Axis.of_sizes(sizes // step)
-    sample = yield make(BlockFunction("sorting:sample", (step,)), (parts,), Grid([taken]), parts.dtype)
+    sample = yield make(BlockFunction("order.sorting:sample", (step,)), (parts,), Grid([taken]), parts.dtype)
     values, low, high = _brackets(blocks.sort(sample), wanted, step, m if exact else 0)
     grid = Grid([Axis.regular(m, 1), Axis.whole(2), Axis.whole(len(values))])
-    found = yield make(BlockFunction("sorting:ranks", (values,), axes=((0,),)), (parts,), grid, "i8")
+    found = yield make(BlockFunction("order.sorting:ranks", (values,), axes=((0,),)), (parts,), grid, "i8")
     left, right = (np.concatenate([0 * sizes[:, None], found[:, s], sizes[:, None]], 1) for s in (0, 1))
     cuts = _split(left, right, high, wanted)
     if exact:
@@ -207,11 +207,11 @@ def restore_order(order: Array, x: Array, grid: Grid) -> Steps:
 
     `order` holds each position once, on the same chunks as `x`; it is read twice.
     """
-    local = make(BlockFunction("sorting:argsort"), (order,), order.expr.grid, "i8")
-    x = make(BlockFunction("sorting:pick"), (x, local), order.expr.grid, x.dtype)
-    order, x = persist(make(BlockFunction("sorting:sort"), (order,), order.expr.grid, "i8"), x)
+    local = make(BlockFunction("order.sorting:argsort"), (order,), order.expr.grid, "i8")
+    x = make(BlockFunction("order.sorting:pick"), (x, local), order.expr.grid, x.dtype)
+    order, x = persist(make(BlockFunction("order.sorting:sort"), (order,), order.expr.grid, "i8"), x)
     wanted = np.append(grid.axes[0].start(np.arange(grid.nblocks)), grid.size)
     shape = Grid([Axis.regular(order.npartitions, 1), Axis.whole(len(wanted))])
-    cuts = yield make(BlockFunction("sorting:starts", (wanted,), axes=((0,),)), (order,), shape, "i8")
+    cuts = yield make(BlockFunction("order.sorting:starts", (wanted,), axes=((0,),)), (order,), shape, "i8")
     runs, moved = in_runs(order, cuts), in_runs(x, cuts)
-    return make(BlockFunction("sorting:place_sorted", where=True), (runs, moved), grid, x.dtype)
+    return make(BlockFunction("order.sorting:place_sorted", where=True), (runs, moved), grid, x.dtype)

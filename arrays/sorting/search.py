@@ -193,7 +193,7 @@ def _common(operation: str, argument: str, first: ArrayBase, second: ArrayBase) 
 def _whole(function: str, table: Array, x: Array, params: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
     operand_axes = ((None,), tuple(range(x.ndim)))
     table = regrid(table, Grid.single(table.shape))
-    return make(BlockFunction(f"searching:{function}", params, axes=operand_axes), (table, x), x.expr.grid, dtype)
+    return make(BlockFunction(f"order.searching:{function}", params, axes=operand_axes), (table, x), x.expr.grid, dtype)
 
 
 def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
@@ -208,7 +208,7 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
     (axis,) = table.expr.grid.axes
     if axis.count * x.size <= max(axis.length, coalesce.SMALLEST):
         operand_axes = ((0,), (None, *range(1, x.ndim + 1)))
-        op = BlockFunction(f"searching:{function}", params, axes=operand_axes)
+        op = BlockFunction(f"order.searching:{function}", params, axes=operand_axes)
         grid = Grid([Axis.regular(axis.count, 1), *x.expr.grid.axes])
         each = make(op, (table, expand_dims(x, 0)), grid, dtype)
         made: Array = (extremes.any if dtype.kind == "b" else reductions.sum)(each, axis=0)
@@ -225,7 +225,7 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
             continue
         own = tuple(range(x.ndim))
         part = regrid(part, Grid.single(part.shape))
-        op = BlockFunction(f"searching:more_{function}", params, axes=((None,), own, own))
+        op = BlockFunction(f"order.searching:more_{function}", params, axes=((None,), own, own))
         found = make(op, (part, x, found), x.expr.grid, dtype)
     assert found is not None
     return regrid(found, grid)

@@ -14,8 +14,8 @@ import numpy as np
 
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ...workers.kernels.blocks import quantiles as blocks
-from ...workers.kernels.blocks.sorting import sort
+from ...workers.kernels.blocks.order import quantiles as blocks
+from ...workers.kernels.blocks.order.sorting import sort
 from ..base import as_array, make
 from ..chunking import coalesce
 from .samples import keep_readable
@@ -43,9 +43,9 @@ def select_quantiles(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> S
     share = _share(axis.length) / max(1, axis.length)
     size = max(1, round(share * axis.largest))
     taken = Grid([Axis.of_sizes(np.minimum(axis.sizes(), size))])
-    sample: Array = make(BlockFunction("quantiles:sample", (size,)), (x,), taken, x.dtype)
+    sample: Array = make(BlockFunction("order.quantiles:sample", (size,)), (x,), taken, x.dtype)
     if blocks.may_be_lost(x.dtype):
-        each = make(BlockFunction("quantiles:count_nan"), (x,), Grid([Axis.regular(axis.count, 1)]), "i8")
+        each = make(BlockFunction("order.quantiles:count_nan"), (x,), Grid([Axis.regular(axis.count, 1)]), "i8")
         first, lost = yield sample, each
         first = first[~np.isnan(first)]
     else:
@@ -105,7 +105,7 @@ class _Borders:
         fresh[1:] = (values[1:] != values[:-1]) | (after[1:] != after[:-1])
         self.values, self.after = values[fresh], after[fresh]
         grid = Grid([Axis.regular(len(self.chunks), 1), Axis.whole(len(self.values))])
-        op = BlockFunction("quantiles:below", (self.values, self.after), axes=((0,),))
+        op = BlockFunction("order.quantiles:below", (self.values, self.after), axes=((0,),))
         self.below = yield make(op, (x,), grid, "i8")
 
 
@@ -141,14 +141,14 @@ def _at_ranks(x: Array, ranks: Values, sizes: Values, sample: Values) -> Generat
 
 
 def _inside(x: Array, borders: _Borders, parts: Values, sizes: Values) -> Array:
-    op = BlockFunction("quantiles:inside", (borders.values, borders.after, parts))
+    op = BlockFunction("order.quantiles:inside", (borders.values, borders.after, parts))
     return make(op, (x,), Grid([Axis.of_sizes(sizes)]), x.dtype)
 
 
 def _refine(x: Array, borders: _Borders, parts: Values, sizes: Values) -> Generator[Any, Any, None]:
     """Put borders into parts that hold too much, around elements of a sample of what they hold."""
     size = max(64, FEW // 8 // len(sizes))
-    op = BlockFunction("quantiles:inside_sample", (borders.values, borders.after, parts, size))
+    op = BlockFunction("order.quantiles:inside_sample", (borders.values, borders.after, parts, size))
     taken = Grid([Axis.of_sizes(np.minimum(sizes, size))])
     sample = sort((yield make(op, (x,), taken, x.dtype)))
     at = np.unique(np.linspace(0, len(sample) - 1, 65).round().astype(np.int64))

@@ -337,7 +337,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     if in_chunks(arrays[0], at):
         return defer("lexsort", partial(by_lines, lexsort_long), arrays, (at,), grid, "i8")
     arrays = [regrid(k, coalesce.whole_grid(grid, (at,))) for k in arrays]
-    return make(BlockFunction("sorting:lexsort", (at,)), arrays, arrays[0].expr.grid, "i8")
+    return make(BlockFunction("order.sorting:lexsort", (at,)), arrays, arrays[0].expr.grid, "i8")
 
 
 def _flag(operation: str, descending: Any) -> bool:
@@ -415,7 +415,7 @@ def _along(name: str, x: Array, axis: int, descending: bool) -> Array:
     dtype = x.dtype if name == "sort" else np.dtype(np.int64)
     if not in_chunks(x, axis):
         x = coalesce.whole(x, (axis,))
-        return make(BlockFunction(f"sorting:{name}", (axis, descending)), (x,), x.expr.grid, dtype)
+        return make(BlockFunction(f"order.sorting:{name}", (axis, descending)), (x,), x.expr.grid, dtype)
     back = flip(x, axis) if descending else x
     recipe = sort_long if name == "sort" else order_long
     made = defer(name, partial(by_lines, recipe), (back,), (axis,), back.expr.grid, dtype)

@@ -125,7 +125,7 @@ def _find_places(array: Array, k: int, at: int) -> Array:
     places = _leading("first_order", array, k, at, "i8")
     places = places + starts.reshape(*(-1 if i == at else 1 for i in range(array.ndim)))
     values = coalesce.whole(_leading("first_of", array, k, at, array.dtype), (at,))
-    op = BlockFunction("sorting:first_places", (int(k), at))
+    op = BlockFunction("order.sorting:first_places", (int(k), at))
     return make(op, (values, coalesce.whole(places, (at,))), _short(values, count, at), "i8")
 
 
@@ -149,12 +149,12 @@ def _leading(function: str, array: Array, k: int, axis: int, dtype: Any) -> Arra
     """Return what each chunk has to give."""
     axes = list(array.expr.grid.axes)
     axes[axis] = Axis.of_sizes(np.minimum(axes[axis].sizes(), abs(k)))
-    return make(BlockFunction(f"sorting:{function}", (int(k), axis)), (array,), Grid(axes), dtype)
+    return make(BlockFunction(f"order.sorting:{function}", (int(k), axis)), (array,), Grid(axes), dtype)
 
 
 def _best(values: Array, k: int, axis: int) -> Array:
     values = coalesce.whole(values, (axis,))
-    op = BlockFunction("sorting:first_of", (int(k), axis))
+    op = BlockFunction("order.sorting:first_of", (int(k), axis))
     return make(op, (values,), _short(values, abs(k), axis), values.dtype)
 
 

@@ -56,7 +56,7 @@ def _look(expr: Expr, deep: int, known: dict[str, Bounds]) -> Bounds:
         return low, low + count - 1
     if isinstance(op, Reduce) and op.head in ("argmin", "argmax"):
         return 0, math.prod(expr.operands[0].shape[axis] for axis in op.axes) - 1
-    if isinstance(op, BlockFunction) and op.function in ("searching:bins", "searching:positions"):
+    if isinstance(op, BlockFunction) and op.function in ("order.searching:bins", "order.searching:positions"):
         return 0, expr.operands[0].grid.size
     if isinstance(op, Host) and op.data.in_memory and expr.grid.size <= SMALL:
         values = np.asarray(op.data.array)

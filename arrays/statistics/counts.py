@@ -96,7 +96,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     bounds = find_bounds(array.expr)
     if bounds is not None and bounds[0] >= 0 and bounds[1] < least <= MOST:
         sums = _sums(operands[0], operands[1:], least)
-        return make(BlockFunction("counts:counted"), (sums,), Grid([Axis.whole(least)]), dtype)
+        return make(BlockFunction("statistics.counts:counted"), (sums,), Grid([Axis.whole(least)]), dtype)
     return defer_unsized("bincount", _count, operands, (least,), (None,), dtype)
 
 
@@ -123,5 +123,5 @@ def _sums(x: Array, weights: list[Array], length: int) -> Array:
     grid = Grid([Axis.regular(x.npartitions, 1), Axis.whole(length + 1)])
     operands = [x, *(regrid(w, x.expr.grid) for w in weights)]
     dtype = np.float64 if weights else np.int64
-    op = BlockFunction("counts:count_within", (length,), ((0,),) * len(operands))
+    op = BlockFunction("statistics.counts:count_within", (length,), ((0,),) * len(operands))
     return red.sum(make(op, operands, grid, dtype), 0)

@@ -220,7 +220,10 @@ def edges_of(operation: str, x: Array, bins: Any, given: Any) -> tuple[Array, bo
     dtype = np.histogram_bin_edges(np.zeros(1, x.dtype), 1).dtype
     grid = Grid([Axis.whole(count + 1)])
     return make(
-        BlockFunction("histograms:edges", (count,), ((), ())), (extremes.min(x), extremes.max(x)), grid, dtype
+        BlockFunction("statistics.histograms:edges", (count,), ((), ())),
+        (extremes.min(x), extremes.max(x)),
+        grid,
+        dtype,
     ), True
 
 
@@ -231,9 +234,9 @@ def _count(x: Array, weights: Array | None, edges: Array, even: bool) -> Array:
     own = tuple(range(x.ndim))
     grid = Grid([*(Axis.regular(c, 1) for c in x.numblocks), Axis.whole(n)])
     if weights is None:
-        op = BlockFunction("histograms:counts", (even,), (own, (None,)))
+        op = BlockFunction("statistics.histograms:counts", (even,), (own, (None,)))
         return red.sum(make(op, (x, edges), grid, np.int64), own)
-    op = BlockFunction("histograms:sum_weights", (even,), (own, own, (None,)))
+    op = BlockFunction("statistics.histograms:sum_weights", (even,), (own, own, (None,)))
     return red.sum(make(op, (x, regrid(weights, x.expr.grid), edges), grid, weights.dtype), own, weights.dtype)
 
 

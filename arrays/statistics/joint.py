@@ -193,7 +193,7 @@ def _edges(operation: str, x: Array, bins: Any, given: Any) -> Array:
     grid = Grid([Axis.whole(count + 1)])
     ends = (extremes.min(x), extremes.max(x))
     dtype = np.histogram_bin_edges(np.zeros(1, x.dtype), 1).dtype
-    return make(BlockFunction("histograms:even_edges", (count,), ((), ())), ends, grid, dtype)
+    return make(BlockFunction("statistics.histograms:even_edges", (count,), ((), ())), ends, grid, dtype)
 
 
 def _count(operation: str, columns: list[Array], edges: list[Array], even: tuple[bool, ...], weights: Any) -> Array:
@@ -210,5 +210,5 @@ def _count(operation: str, columns: list[Array], edges: list[Array], even: tuple
             raise DTypeError(bad(operation, "weights", heavy.dtype, "an array of real numbers"))
         operands.append(astype(regrid(heavy, Grid([axis])), float))
         operand_axes += ((0,),)
-    op = BlockFunction("histograms:joint", (even, weights is not None), operand_axes)
+    op = BlockFunction("statistics.histograms:joint", (even, weights is not None), operand_axes)
     return red.sum(make(op, operands, grid, np.float64), 0)

@@ -94,7 +94,7 @@ def average(
         raise DTypeError(bad("average", "weights", heavy.dtype, "None for times, whose mean takes no weights"))
     dtype = np.result_type(array.dtype, heavy.dtype, *whole)
     total = red.sum(heavy, axis, dtype, keepdims=keepdims)
-    total = make(BlockFunction("checks:no_zero"), (total,), total.expr.grid, total.dtype)
+    total = make(BlockFunction("elements.checks:no_zero"), (total,), total.expr.grid, total.dtype)
     product = multiply(array, heavy, dtype=dtype)  # in their own types it may not fit
     mean = divide(red.sum(product, axis, dtype, keepdims=keepdims), total)
     return (mean, broadcast_to(total, mean.shape)) if returned else mean

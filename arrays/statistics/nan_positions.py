@@ -104,4 +104,4 @@ def _position(operation: str, a: Any, axis: int | None, keepdims: bool) -> Array
     if not has_nan(array) or array.dtype.kind in "mM":
         return (extremes.argmin if operation == "nanargmin" else extremes.argmax)(array, axis, keepdims=keepdims)
     found = extremes.position_of(operation, array, axis, keepdims)
-    return make(BlockFunction("checks:check_found", (operation,)), (found,), found.expr.grid, found.dtype)
+    return make(BlockFunction("elements.checks:check_found", (operation,)), (found,), found.expr.grid, found.dtype)

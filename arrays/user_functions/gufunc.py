@@ -160,7 +160,7 @@ def apply_gufunc(
         records = make(MapBlocks(packed, operand_axes), arrays, Grid(outer), record)
         own = (tuple(range(len(outer))),)
         found = [
-            make(BlockFunction("records:field", (f"f{i}",), own), (records,), _with_core(outer, s), d)
+            make(BlockFunction("elements.records:field", (f"f{i}",), own), (records,), _with_core(outer, s), d)
             for i, (d, s) in enumerate(zip(dtypes, shapes, strict=True))
         ]
     found = [_place_core(f, where, keepdims) for f, where in zip(found, after, strict=True)]

@@ -259,7 +259,7 @@ def _fill(gang: Gang, made: Array, number: int, out: Out) -> Array:
     *axes, last = out.grid.axes
     wide = Grid([*axes, Axis.of_sizes(n * out.dtype.itemsize for n in last.sizes())])
     raw = make(Filled(gang, number), (made,), wide, np.uint8)
-    return make(BlockFunction("unbuffered:view_as", (out.dtype,)), (raw,), out.grid, out.dtype)
+    return make(BlockFunction("elements.unbuffered:view_as", (out.dtype,)), (raw,), out.grid, out.dtype)
 
 
 def _returned(made: Array) -> list[Any]:

@@ -12,7 +12,12 @@ from ..errors import ClusterError
 from ..expr.expr import Expr, Op
 from .mapping import BlockFunction
 
-COPY, RESTORE, SPREAD, HOLD = "anchors:copy", "anchors:restore", "anchors:spread", "anchors:hold"
+COPY, RESTORE, SPREAD, HOLD = (
+    "elements.copies:copy",
+    "elements.copies:restore",
+    "elements.copies:spread",
+    "elements.copies:hold",
+)
 
 
 def spread_over(ranks: int) -> BlockFunction:

@@ -93,8 +93,8 @@ class HostData:
     """An array that the user handed in: in the driver's memory, or in files that any rank can read.
 
     Its identity names it, not its content, where one process runs the program: see `graph.expr.names`. `array` is
-    anything with shape, dtype and slicing; `file` describes the files that are read in place of it, where there are some.
-    `label` names what made it, `lock` is what the user wants held while it is read, `chunks` the shape of what is
+    anything with shape, dtype and slicing; `file` describes the files that are read in place of it, where there are
+    some. `label` names what made it, `lock` is what the user wants held while it is read, `chunks` the shape of what is
     decoded as a whole, where that is known. `workers.sources.source_reader` reads it.
     """
 

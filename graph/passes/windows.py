@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..expr.expr import DType
     from ..expr.origin import Origin
 
-WINDOWS = "signal:windows"
+WINDOWS = "signal.lines:windows"
 DEEP = 16
 """Functions of functions are looked through to such a depth."""
 TIMES = 2

@@ -45,7 +45,7 @@ def reduce_rows(task: Task, made: Array) -> Array:
     shards, parts = Axis.whole(made.shape[0]), Axis.regular(task.mean.size, part)
     given = regrid(task.read_given(made), Grid([shards, parts]))
     rows = regrid(made[:, :WEIGHT], Grid([shards, Axis.whole(WEIGHT)]))
-    op = BlockFunction("averages:average", (task.mean.table,), ((None, 1), (None, None)), where=True)
+    op = BlockFunction("statistics.averages:average", (task.mean.table,), ((None, 1), (None, None)), where=True)
     return make(op, (given, rows), Grid([Axis.whole(1), parts]), np.uint8)
 
 

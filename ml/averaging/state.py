@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...workers.kernels.blocks.averages import mean_states
+from ...workers.kernels.blocks.statistics.averages import mean_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

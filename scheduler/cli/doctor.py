@@ -18,7 +18,7 @@ from ...graph.errors import WindrowError
 from ...workers.config import config
 from ...workers.memory.control_groups import cpu_quota
 from ...workers.memory.memory_limit import memory_limit
-from ...workers.mpi.environment import mark_rank, ulfm_enabled
+from ...workers.mpi.start.environment import mark_rank, ulfm_enabled
 from ..session.cluster import session
 from ..session.resources import arena_bytes, usable_cores
 from .probe import listening, probe

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...graph.errors import ClusterError
-from ...workers.mpi.environment import under_mpirun
+from ...workers.mpi.start.environment import under_mpirun
 
 if TYPE_CHECKING:
     from ...workers.wire.transport import Transport
@@ -31,7 +31,7 @@ def check_launch() -> None:
 
 def start_ranks(ranks: int, arena: int, transport: str) -> Transport:
     """Start `ranks - 1` more processes and return rank 0's transport."""
-    from ...workers.mpi.start import spawn
+    from ...workers.mpi.start.start import spawn
 
     return spawn(ranks, arena, transport, [*(f"-W{option}" for option in sys.warnoptions), "-c", _joining()])
 
@@ -45,8 +45,8 @@ def _joining() -> str:
 
 def end_ranks(transport: Transport) -> None:
     """See to it that the ranks that were started are gone."""
-    from ...workers.mpi.link import MpiLink
-    from ...workers.mpi.start import end_ranks
+    from ...workers.mpi.messages.link import MpiLink
+    from ...workers.mpi.start.start import end_ranks
 
     if isinstance(transport, MpiLink):
         end_ranks(transport)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from ...graph.errors import WindrowError
 from ...workers.config import config
-from ...workers.mpi.environment import Job, exports, ranks_here, ulfm_enabled, under_mpirun
+from ...workers.mpi.start.environment import Job, exports, ranks_here, ulfm_enabled, under_mpirun
 from ...workers.rank.output import name_tasks
 from ..session.cluster import Cluster, adopt_ranks
 from .options import Options, parse
@@ -130,8 +130,8 @@ def _as_driver(options: Options, names: Names) -> int:
 
 def _as_rank(options: Options, job: Job, names: Names) -> NoReturn:
     """Be a rank of the job that mpirun or srun started; rank 0 runs the script."""
-    from ...workers.mpi.private import remove_mapped_segments
-    from ...workers.mpi.start import leave, world
+    from ...workers.mpi.start.private_folders import remove_mapped_segments
+    from ...workers.mpi.start.start import leave, world
     from ...workers.rank.loop import work
     from ...workers.wire.protocol import Stop
 

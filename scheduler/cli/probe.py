@@ -12,9 +12,9 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from ...workers.mpi.doors import doors
-from ...workers.mpi.processes import name_of
-from ...workers.mpi.spawning import launchers
+from ...workers.mpi.deaths.processes import name_of
+from ...workers.mpi.messages.listening_sockets import doors
+from ...workers.mpi.start.spawning import launchers
 
 LIMIT = 60.0
 
@@ -65,7 +65,7 @@ def listening(pids: list[int]) -> list[str]:
 
 
 def _main() -> None:
-    from ...workers.mpi.implementation import library
+    from ...workers.mpi.start.implementation import library
 
     try:
         found: dict[str, Any] = library() if sys.argv[1] == "library" else ranks()

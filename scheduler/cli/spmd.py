@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...graph.expr.origin import PACKAGE
-from ...workers.mpi.environment import AS_ROOT
+from ...workers.mpi.start.environment import AS_ROOT
 from ...workers.rank.output import name_tasks
 from ..spmd_mode.begin import Beginning, Company, lead, meet
 from .script import check, execute, print_error, wind_up
 
 if TYPE_CHECKING:
-    from ...workers.mpi.link import MpiLink
+    from ...workers.mpi.messages.link import MpiLink
     from .options import Options
 
 Names = Callable[[], dict[str, Any]]
@@ -88,7 +88,7 @@ def run_member(options: Options, link: MpiLink, arena: int, names: Names) -> NoR
 
 
 def _lead(options: Options, link: MpiLink, arena: int, company: Company, names: Names) -> NoReturn:
-    from ...workers.mpi.start import leave
+    from ...workers.mpi.start.start import leave
     from ...workers.wire.protocol import Stop
 
     ending = Ending(0, company)

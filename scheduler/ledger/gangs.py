@@ -7,8 +7,8 @@ members have made of it is let go of, and the gang runs again. Where there are f
 several of them, with all their chunks.
 
 `base` counts what may have harmed the communicator of all ranks, from which gangs get theirs: ranks that see a new one
-leave the dead behind first (`workers/mpi/gang_comm.py`). No gang may run meanwhile, nor be waited for, since it may
-wait for one that is to run again. `epoch` counts deaths, and what else has arrays go back that all ranks write
+leave the dead behind first (`workers/mpi/messages/gang_comm.py`). No gang may run meanwhile, nor be waited for, since
+it may wait for one that is to run again. `epoch` counts deaths, and what else has arrays go back that all ranks write
 (`scheduler/shared/symmetric.py`).
 """
 

@@ -78,7 +78,7 @@ class Session:
         """A communicator of all processes that run the script."""
         with self._lock:
             if self._comm is None:
-                from ...workers.gangs.thread_comm import make_comms
+                from ...workers.gangs.threads.thread_comm import make_comms
 
                 self._comm = make_comms(1)[0]
             return self._comm

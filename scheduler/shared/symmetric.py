@@ -24,11 +24,11 @@ import numpy as np
 
 from ...graph.errors import ClusterError, WaitTimeout
 from ...workers.shared.one_sided.base import OneSided
-from ...workers.shared.one_sided.held import Held, Layout, Spec, Undone
+from ...workers.shared.one_sided.local_parts import Held, Layout, Spec, Undone
 from ...workers.shared.one_sided.memory import Part, Place
 from ...workers.shared.one_sided.replicated import Replicated
 from ...workers.shared.one_sided.site import PREFIX, held
-from ...workers.shared.one_sided.worker import Worker
+from ...workers.shared.serial_thread import Worker
 from ...workers.wire.rpc import LOOK
 from ..ledger.stage_record import State
 from ..session.job import Ask

@@ -30,14 +30,14 @@ class Company:
 
     def revoke(self) -> None:
         """Have calls on the communicator, and on what was made of it, end on all ranks: a script has failed."""
-        from ...workers.mpi.gang_comm import revoke_all
+        from ...workers.mpi.messages.gang_comm import revoke_all
 
         if self.ulfm:
             revoke_all(self.comm)
 
     def ends(self, error: BaseException) -> bool:
         """Tell whether an error is, or comes from, one of MPI's since the communicator was revoked."""
-        from ...workers.mpi.gang_comm import comes_of_revocation
+        from ...workers.mpi.messages.gang_comm import comes_of_revocation
 
         return self.ulfm and comes_of_revocation(self.comm, error)
 
@@ -47,8 +47,8 @@ def meet(link: Any) -> Company:
 
     A script may fail at once, and revoke it: nobody leaves before all have it.
     """
-    from ...workers.mpi.environment import ulfm_enabled
-    from ...workers.mpi.gang_comm import duplicate
+    from ...workers.mpi.messages.gang_comm import duplicate
+    from ...workers.mpi.start.environment import ulfm_enabled
 
     comm = duplicate(link.comm)
     seed = comm.bcast(os.urandom(16) if comm.rank == 0 else None)

@@ -307,7 +307,7 @@ class Leader:
 
     def _give_up(self, why: str) -> None:
         """End the whole job: the janitor kills all ranks."""
-        from ...workers.mpi.exits import end_rank
+        from ...workers.mpi.deaths.exits import end_rank
 
         text = f"windrow: the script of {name_ranks(self.roll.missing())} {why}: the job is ended"
         print(text, file=sys.stderr, flush=True)

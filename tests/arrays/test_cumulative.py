@@ -129,7 +129,7 @@ def test_nothing_waits_for_the_driver():
     """The graph is there at once, and no chunk grows by more than the scan of the totals."""
     x = wr.ones((1000, 100), chunks=(10, 100))
     made = [e.op.function for e in walk([wr.cumsum(x, axis=0).expr]) if isinstance(e.op, BlockFunction)]
-    assert made == ["scans:total", "scans:scan", "scans:scan_from"]
+    assert made == ["statistics.scans:total", "statistics.scans:scan", "statistics.scans:scan_from"]
     assert wr.cumsum(x, axis=0).chunks == x.chunks
 
 

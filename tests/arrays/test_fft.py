@@ -12,7 +12,7 @@ from windrow.arrays.chunking import coalesce
 from windrow.arrays.fft import plans
 from windrow.graph.expr.expr import walk
 from windrow.graph.kinds.mapping import BlockFunction
-from windrow.workers.kernels.blocks.fft import roots
+from windrow.workers.kernels.blocks.signal.fft import roots
 
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 MANY = ("fftn", "ifftn", "rfftn", "irfftn")
@@ -121,9 +121,9 @@ def test_a_long_line_takes_the_four_steps():
     prime = wr.from_array(numbers(3607, "c16"), chunks=100)
     with little_room():
         found, whole = wr.fft.fft(x), wr.fft.fft(prime)
-    assert "fft:columns" in functions(found)
+    assert "signal.fft:columns" in functions(found)
     assert max(found.chunksize) <= 120
-    assert functions(whole) == ["fft:steps"]
+    assert functions(whole) == ["signal.fft:steps"]
     assert {s.name for s in wr.explain(found, whole).stages} == {"fft", "fft: reshape"}
     near(whole, np.fft.fft(prime.compute()))
 
@@ -134,7 +134,7 @@ def test_a_line_of_megabytes():
     lazy = wr.from_array(x, chunks=30_001)
     for name in ("fft", "rfft"):
         found = getattr(wr.fft, name)(lazy)
-        assert "fft:columns" in functions(found)
+        assert "signal.fft:columns" in functions(found)
         expected = getattr(np.fft, name)(x)
         assert np.linalg.norm(found.compute() - expected) <= 2e-15 * np.linalg.norm(expected)
     back = wr.fft.irfft(wr.fft.rfft(lazy), x.size).compute()

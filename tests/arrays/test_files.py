@@ -120,7 +120,7 @@ def test_chunks_find_their_files(tmp_path_factory, data):
 def test_blocks_find_their_places_in_one_file(tmp_path_factory, data):
     """Every block of any grid is written where NumPy reads it."""
     from windrow.graph.chunks.grid import Axis, Grid
-    from windrow.workers.kernels.blocks.files import to_npy
+    from windrow.workers.kernels.blocks.files.files import to_npy
 
     axis = st.lists(st.integers(0, 4), min_size=1, max_size=4).map(Axis.of_sizes)
     grid = Grid(data.draw(st.lists(axis, max_size=4)))

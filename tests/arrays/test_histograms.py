@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.workers.kernels.blocks import histograms
+from windrow.workers.kernels.blocks.statistics import histograms
 
 RNG = np.random.default_rng(6)
 NORMAL = RNG.standard_normal((50, 70)) * 20

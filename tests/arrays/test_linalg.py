@@ -302,10 +302,8 @@ def test_solve_by_blocks(drawn, swapped):
     found = elimination.solve_blocks(x, y, width).compute()
     assert np.linalg.norm(a @ found - b) <= 100 * n * EPS * np.linalg.norm(a) * np.linalg.norm(found)
     parts = elimination.factor_panels(x, None, width)
-    signs = [
-        elimination.step("factors:lu_sign", (p,), elimination.Grid.single((1, 2)), [(None, None)]) for p in parts.panels
-    ]
-    signs = wr.compute(signs)
+    grid = elimination.Grid.single((1, 2))
+    signs = wr.compute([elimination.step("linalg.factors:lu_sign", (p,), grid, [(None, None)]) for p in parts.panels])
     sign, logarithm = np.linalg.slogdet(a)
     np.testing.assert_allclose(np.prod([s[0, 0] for s in signs]), sign, atol=1e-9)
     np.testing.assert_allclose(np.sum([s[0, 1] for s in signs]), logarithm, atol=1e-9)

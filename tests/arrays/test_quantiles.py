@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.arrays.chunking import coalesce
 from windrow.arrays.sorting import selection
-from windrow.workers.kernels.blocks.ranks import METHODS
+from windrow.workers.kernels.blocks.order.ranks import METHODS
 
 LEVELS = [0.3, 1, 0, [0.0, 0.25, 1.0], np.array([[0.5, 0.7]]), np.linspace(0, 1, 30), np.float64(0.9)]
 

@@ -11,8 +11,8 @@ import windrow as wr
 from windrow.arrays.chunking import coalesce
 from windrow.arrays.sorting import dealing, samples
 from windrow.workers.config import config
-from windrow.workers.kernels.blocks import sorting as blocks
-from windrow.workers.kernels.compiled import dealing as compiled
+from windrow.workers.kernels.blocks.order import sorting as blocks
+from windrow.workers.kernels.compiled.fixed import dealing as compiled
 
 DTYPES = ["f8", "f4", "f2", "i8", "u1", "?", "c16", "M8[s]", "m8[ms]", "U2", "S3", "g", ">f8", ">M8[s]"]
 

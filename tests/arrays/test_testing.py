@@ -94,7 +94,7 @@ def test_arrays_that_tell_lies_are_found():
     testing.assert_consistent(wr.ones((3, 4), chunks=2).T)
     x = wr.arange(5, chunks=2)
     testing.assert_consistent(x[x > 2])
-    lying = make(BlockFunction("differences:first"), (wr.ones(3, bool),), Grid.single((3,)), np.int64)
+    lying = make(BlockFunction("elements.differences:first"), (wr.ones(3, bool),), Grid.single((3,)), np.int64)
     with pytest.raises(wr.ShapeError):
         testing.assert_consistent(lying)
 

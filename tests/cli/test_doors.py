@@ -8,14 +8,14 @@ import socket
 
 import pytest
 
-from windrow.workers.mpi import environment
-from windrow.workers.mpi.doors import confine, doors
+from windrow.workers.mpi.messages.listening_sockets import confine, doors
+from windrow.workers.mpi.start import environment
 
 LISTS = """
     import json, os, sys, time
     import windrow as wr
-    from windrow.workers.mpi.doors import doors
-    from windrow.workers.mpi.processes import children, name_of
+    from windrow.workers.mpi.messages.listening_sockets import doors
+    from windrow.workers.mpi.deaths.processes import children, name_of
 
     if {python}:
         wr.Cluster(3)

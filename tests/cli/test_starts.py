@@ -28,7 +28,7 @@ STRIKES = """
 """
 SUM = "import windrow as wr\nassert wr.arange(1000, chunks=10).sum().compute() == 499500\n"
 BEFORE_WINDROW = "windrow"
-BEFORE_MPI, BEFORE_JOINING = "mpi4py.MPI", "windrow.workers.mpi.link"
+BEFORE_MPI, BEFORE_JOINING = "mpi4py.MPI", "windrow.workers.mpi.messages.link"
 
 
 @pytest.fixture

@@ -159,7 +159,7 @@ def test_what_is_stored_is_an_input():
 
 def whole(*operands: Expr, axes=None, grid: Grid | None = None) -> Expr:
     """A built-in function of whole blocks."""
-    return Expr(BlockFunction("signal:f", (), axes), operands, grid or operands[0].grid, F8)
+    return Expr(BlockFunction("signal.lines:f", (), axes), operands, grid or operands[0].grid, F8)
 
 
 def test_elementwise_operands_of_functions_of_blocks_are_computed_with_them():

@@ -212,7 +212,7 @@ def step(w, X, y):
     if folder != "-" and os.getpid() != driver and w[0] != 0:
         try:
             os.close(os.open(folder + "/killed", os.O_CREAT | os.O_EXCL))
-            import windrow.workers.kernels.blocks.averages as averages
+            import windrow.workers.kernels.blocks.statistics.averages as averages
             averages.mean_states = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
         except FileExistsError:
             pass

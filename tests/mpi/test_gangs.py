@@ -176,7 +176,7 @@ def split(programs, seed: int) -> None:
 
 
 def test_a_rank_killed_while_communicators_are_made(programs, nothing_left):
-    """Without `workers/mpi/obituaries.py` one in eight ends by a segmentation fault."""
+    """Without `workers/mpi/deaths/death_notices.py` one in eight ends by a segmentation fault."""
     for seed in range(6):
         split(programs, seed)
 
@@ -190,7 +190,7 @@ def test_a_hundred_ranks_killed_while_communicators_are_made(programs, nothing_l
 
 @pytest.mark.slow
 def test_agreements_while_another_thread_probes(programs, nothing_left):
-    """Without turns 4 to 35 of 300,000 came out wrong: see `workers/mpi/turns.py`."""
+    """Without turns 4 to 35 of 300,000 came out wrong: see `workers/mpi/messages/mpi_lock.py`."""
     words = [*programs.mpirun(8), sys.executable, str(PROGRAMS / "agreements.py"), "200000"]
     done = subprocess.run(
         ["timeout", "-k", "3", "240", *words],

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("mpi4py")
-from windrow.workers.mpi import environment
+from windrow.workers.mpi.start import environment
 
 pytestmark = [pytest.mark.slow, pytest.mark.ranks]
 
@@ -220,7 +220,7 @@ def test_a_job_with_a_cut_link_ends_soon_after_its_script(hosts):
 DOORS = """
 import json, os
 import windrow as wr
-from windrow.workers.mpi.doors import doors
+from windrow.workers.mpi.messages.listening_sockets import doors
 
 def mine(block):
     import time

@@ -19,7 +19,7 @@ os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.envir
 if shutil.which("mpirun") is None:
     pytest.skip("no mpirun on PATH", allow_module_level=True)
 
-from windrow.workers.mpi import environment
+from windrow.workers.mpi.start import environment
 
 PROGRAMS = Path(__file__).parent / "programs"
 LIMIT = 60

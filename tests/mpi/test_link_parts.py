@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from windrow.workers.mpi import environment, janitor, private
-from windrow.workers.mpi.memory import Arena, PeerMemory
-from windrow.workers.mpi.wakeup import Bell
+from windrow.workers.mpi.deaths import janitor
+from windrow.workers.mpi.messages.wakeup import Bell
+from windrow.workers.mpi.rma.memory import Arena, PeerMemory
+from windrow.workers.mpi.start import environment
+from windrow.workers.mpi.start import private_folders as private
 
 SCRIPT = Path(janitor.__file__)
 
@@ -107,7 +109,7 @@ def test_spawned_ranks_meet_over_loopback_unless_somebody_asks_for_hosts(monkeyp
 
 
 def test_importing_the_package_does_not_start_mpi():
-    code = "import sys, windrow.workers.mpi.start, windrow.workers.mpi.environment;sys.exit('mpi4py' in sys.modules)"
+    code = "import sys; from windrow.workers.mpi.start import environment, start; sys.exit('mpi4py' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -286,7 +288,7 @@ def test_a_waiting_janitor_kills_nobody(tmp_path):
 
 HOLDS = """
 import sys
-from windrow.workers.mpi import private
+from windrow.workers.mpi.start import private_folders as private
 private.SHARED_MEMORY = sys.argv[1]
 print(private.make_job_folder(sys.argv[2]), flush=True)
 sys.stdin.read()

@@ -8,14 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from windrow.workers.mpi.reach import Reach, is_stalled
+from windrow.workers.mpi.deaths.reachability import Reach, is_stalled
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """The time that a Reach sees."""
     found = SimpleNamespace(now=100.0)
-    monkeypatch.setattr("windrow.workers.mpi.reach.time", SimpleNamespace(monotonic=lambda: found.now))
+    monkeypatch.setattr("windrow.workers.mpi.deaths.reachability.time", SimpleNamespace(monotonic=lambda: found.now))
     return found
 
 

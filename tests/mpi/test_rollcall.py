@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from windrow.workers.mpi import environment
-from windrow.workers.mpi.rollcall import Entry, describe_missing, still_missing
+from windrow.workers.mpi.start import environment
+from windrow.workers.mpi.start.rollcall import Entry, describe_missing, still_missing
 
 HERE = [Entry(0, 10, False, "S"), Entry(1, 11, False, "R"), Entry(2, 12, True, "S")]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from windrow.workers.mpi.processes import children
+from windrow.workers.mpi.deaths.processes import children
 
 PROGRAM = str(Path(__file__).with_name("driver.py"))
 pytestmark = pytest.mark.ranks

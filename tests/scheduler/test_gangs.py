@@ -38,7 +38,7 @@ def gang(*operands: Expr, members: int = 3, number: int = 0) -> tuple[Expr, Expr
     op = Gang(Payload("f", b"", "f"), members, (out,), number)
     node = Expr(op, operands, op.grid(), np.dtype("u1"))
     raw = Expr(Filled(op, 0), (node,), Grid([Axis.regular(48 * MIB, 8 * MIB)]), np.dtype("u1"))
-    return node, Expr(BlockFunction("unbuffered:view_as", (F8,)), (raw,), out.grid, F8)
+    return node, Expr(BlockFunction("elements.unbuffered:view_as", (F8,)), (raw,), out.grid, F8)
 
 
 def held(*nodes: Expr, ranks: int = 3, arena: int = 1 << 30) -> Ledger:

@@ -432,7 +432,7 @@ def over_threads(n, function, make=None):
 
 
 def communicators():
-    from windrow.workers.gangs.thread_comm import make_comms
+    from windrow.workers.gangs.threads.thread_comm import make_comms
 
     return make_comms
 

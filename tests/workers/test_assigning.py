@@ -7,7 +7,7 @@ import pytest
 
 import windrow as wr
 from windrow.ml import lloyd
-from windrow.workers.kernels.compiled.assigning import add_by_label, find_least
+from windrow.workers.kernels.compiled.fixed.assigning import add_by_label, find_least
 
 pytest.importorskip("llvmlite")
 

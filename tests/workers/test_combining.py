@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from windrow.workers.config import config
-from windrow.workers.kernels.compiled.combining import LEAST, NARROW, combine
+from windrow.workers.kernels.compiled.fixed.combining import LEAST, NARROW, combine
 from windrow.workers.kernels.reductions import REDUCTION_KERNELS
 
 pytest.importorskip("llvmlite")

@@ -21,10 +21,12 @@ from windrow.graph.kinds.source import Full, Host, HostData
 from windrow.graph.lowering.lower import lower
 from windrow.workers.config import config
 from windrow.workers.kernels import compiled
-from windrow.workers.kernels.compiled import dispatch, llvm_compile, making
-from windrow.workers.kernels.compiled.fused import compile_fused, cuts
-from windrow.workers.kernels.compiled.llvm_text import NotCompilable
-from windrow.workers.kernels.compiled.transposing import copy_tile
+from windrow.workers.kernels.compiled.fixed.transposing import copy_tile
+from windrow.workers.kernels.compiled.fused import dispatch
+from windrow.workers.kernels.compiled.fused.fused import compile_fused, cuts
+from windrow.workers.kernels.compiled.llvm import kernel_cache as making
+from windrow.workers.kernels.compiled.llvm import machine_code as llvm_compile
+from windrow.workers.kernels.compiled.llvm.text import NotCompilable
 from windrow.workers.kernels.interpreter.frame import Frame
 from windrow.workers.kernels.interpreter.tile_regions import regions
 from windrow.workers.rank.chunk_reader import HOST, Place, Reader
@@ -370,7 +372,8 @@ def test_kernels_are_kept_on_disk(cache):
     assert cache.stat().st_mode & 0o777 == 0o700
     code = (
         "import numpy as np, windrow as w\n"
-        "from windrow.workers.kernels.compiled import llvm_compile as machine, dispatch as choice\n"
+        "from windrow.workers.kernels.compiled.llvm import machine_code as machine\n"
+        "from windrow.workers.kernels.compiled.fused import dispatch as choice\n"
         "def refuse(*a): raise SystemExit('compiled again')\n"
         "machine._compile = refuse\n"
         "w.config.set(jit='on')\n"
@@ -416,7 +419,7 @@ def test_finding_a_kernel_takes_microseconds():
 def test_a_process_may_end_while_a_kernel_is_made(jit, tmp_path):
     code = (
         "import numpy as np, windrow as w\n"
-        "from windrow.workers.kernels.compiled import dispatch as choice\n"
+        "from windrow.workers.kernels.compiled.fused import dispatch as choice\n"
         "choice.ENOUGH_WORK = 1\n"
         f"w.config.set(jit={jit!r})\n"
         "x = w.from_array(np.arange(200_000.0), chunks=100_000)\n"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.graph.kinds.move import Move
 from windrow.workers.config import config
-from windrow.workers.kernels.compiled.copying import AXES, Copies, Parts, copy, find_loop
+from windrow.workers.kernels.compiled.fixed.copying import AXES, Copies, Parts, copy, find_loop
 
 pytest.importorskip("llvmlite")
 DTYPES = ["?", "i2", "f4", "f8", "c16", "U5", "S3", "M8[s]", [("a", "i1"), ("b", "f8")]]

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.workers.kernels.compiled import course, numpy_loops
-from windrow.workers.kernels.compiled.courses import LEAST_ELEMENTS
+from windrow.workers.kernels.compiled.courses import course
+from windrow.workers.kernels.compiled.courses.courses import LEAST_ELEMENTS
+from windrow.workers.kernels.compiled.llvm import numpy_loops
 from windrow.workers.kernels.interpreter.frame import Frame
 from windrow.workers.kernels.interpreter.tile_loop import Tiles
 from windrow.workers.rank import rank

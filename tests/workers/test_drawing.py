@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.workers.config import config
-from windrow.workers.kernels.compiled import drawing, making
+from windrow.workers.kernels.compiled.draws import drawing
+from windrow.workers.kernels.compiled.llvm import kernel_cache as making
 from windrow.workers.kernels.randoms import draws, philox
 from windrow.workers.kernels.randoms.draws import Draws
 from windrow.workers.kernels.randoms.normal import standard

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from windrow.workers.kernels.blocks import factors
+from windrow.workers.kernels.blocks.linalg import factors
 
 RNG = np.random.default_rng(5)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.workers.kernels.blocks import files
+from windrow.workers.kernels.blocks.files import files
 from windrow.workers.memory import page_cache
 from windrow.workers.sources import file_arrays
 from windrow.workers.sources.stores import zarr as zarr_store

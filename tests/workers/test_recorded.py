@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.workers.config import config
 from windrow.workers.kernels import randoms
-from windrow.workers.kernels.compiled import numpy_loops, recorded
+from windrow.workers.kernels.compiled.draws import recorded
+from windrow.workers.kernels.compiled.llvm import numpy_loops
 from windrow.workers.kernels.randoms.draws import Draws
 from windrow.workers.kernels.randoms.recording import record
 

@@ -9,7 +9,7 @@ import windrow as wr
 from windrow.graph.lowering.lower import lower
 from windrow.graph.lowering.program import Apply
 from windrow.workers.config import config
-from windrow.workers.kernels.compiled.segments import Segment, segments
+from windrow.workers.kernels.compiled.fused.segments import Segment, segments
 from windrow.workers.kernels.interpreter.buffer_plan import plan_for
 
 pytest.importorskip("llvmlite")

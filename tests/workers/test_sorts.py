@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from windrow.workers.config import config
 from windrow.workers.kernels import sorts
-from windrow.workers.kernels.blocks import quantiles, sorting
-from windrow.workers.kernels.compiled import bracketing, spreading
+from windrow.workers.kernels.blocks.order import quantiles, sorting
+from windrow.workers.kernels.compiled.fixed import bracketing, spreading
 
 pytest.importorskip("llvmlite")
 

@@ -9,8 +9,8 @@ import windrow as wr
 from windrow.graph.lowering.lower import lower
 from windrow.graph.lowering.program import Load
 from windrow.workers.config import config
-from windrow.workers.kernels.compiled import strided
-from windrow.workers.kernels.compiled.gathering import Pieces
+from windrow.workers.kernels.compiled.fixed.gathering import Pieces
+from windrow.workers.kernels.compiled.fused import strided
 
 pytest.importorskip("llvmlite")
 

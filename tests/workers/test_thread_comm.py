@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from windrow.graph.errors import ArgumentError, BadValue, ClusterError
-from windrow.workers.gangs import thread_comm
-from windrow.workers.gangs.thread_comm import IN_PLACE, Status, make_comms
+from windrow.workers.gangs.threads import thread_comm
+from windrow.workers.gangs.threads.thread_comm import IN_PLACE, Status, make_comms
 
 FILE = Path(__file__).parent / "gang_programs.py"
 FOUND = runpy.run_path(str(FILE))

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from windrow.workers.gangs.thread_comm import Deadlock, Group, Overdue, Request, Revoked, make_comms
+from windrow.workers.gangs.threads.thread_comm import Deadlock, Group, Overdue, Request, Revoked, make_comms
 
 FOUND = runpy.run_path(str(Path(__file__).parent / "gang_programs.py"))
 run, errors = FOUND["over_threads"], FOUND["errors"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
-from windrow.workers.mpi import turns
-from windrow.workers.mpi.turns import Turns
+from windrow.workers.mpi.messages import mpi_lock as turns
+from windrow.workers.mpi.messages.mpi_lock import Turns
 
 
 def test_one_is_alone_while_the_other_goes_on_often():

@@ -27,7 +27,7 @@ from ..rank import own_arena
 from ..rank.interrupts import GRACE, Interrupted, forget, interrupt, interruptible
 from ..rank.output import COMPUTE
 from ..rank.urgency import begin_apart
-from ..shared.one_sided.began import enter
+from ..shared.one_sided.epoch import enter
 from ..shared.pages.additions import collecting
 from ..wire.protocol import Done, Left, Meet, NoComm, Refused, Run
 from ..wire.rpc import Recalled, computing

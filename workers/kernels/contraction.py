@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from .buffers import Buffers
-from .compiled.transposing import copy_tile
+from .compiled.fixed.transposing import copy_tile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -17,8 +17,8 @@ import numpy as np
 
 from ...graph.kinds.reduction import GROUP_BYTES, SELECTED, Level, count_reduced
 from ...graph.passes.merge_reductions import field_name
-from .blocks.positions import coordinates
-from .compiled import combining
+from .blocks.elements.positions import coordinates
+from .compiled.fixed import combining
 from .moments import moments_finish, moments_merge, moments_tile, some_moments_finish, some_moments_tile
 from .selected import extreme_of_selected, mean_of_selected, selected_merge, selected_tile, spread_of_selected
 from .sums import add_along, is_whole, lanes_of, reduce_lanes

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .buffers import ARGUMENTS
-from .compiled import spreading
-from .compiled.dealing import BUCKETS, deal_numbers, find_buckets
+from .compiled.fixed import spreading
+from .compiled.fixed.dealing import BUCKETS, deal_numbers, find_buckets
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .buffers import Buffers
-from .compiled.deviations import add_squares
-from .compiled.loops import LANES
+from .compiled.fixed.deviations import add_squares
+from .compiled.fused.loops import LANES
 
 Array = np.ndarray[Any, Any]
 _scratch = Buffers(1 << 23)

@@ -14,11 +14,11 @@ from ...graph.chunks.block_reads import ByBlock
 from ...graph.kinds.source import Full, Random
 from ...graph.kinds.view import View
 from ...graph.lowering.program import Apply, Call, Generate, Load, Product
-from ..kernels.compiled import courses
-from ..kernels.compiled.course_draws import NORMALS
-from ..kernels.compiled.drawing import LEAST
-from ..kernels.compiled.recorded import FRAME
-from ..kernels.compiled.segments import Segment, segments
+from ..kernels.compiled.courses import courses
+from ..kernels.compiled.courses.course_draws import NORMALS
+from ..kernels.compiled.draws.drawing import LEAST
+from ..kernels.compiled.draws.recorded import FRAME
+from ..kernels.compiled.fused.segments import Segment, segments
 from ..kernels.functions import room_of_function
 from ..kernels.interpreter import tile_loop
 from ..kernels.interpreter.buffer_plan import plan_of

@@ -19,7 +19,7 @@ from ...graph.passes.merge_reductions import field_name
 from ..config import config
 from ..kernels import compiled
 from ..kernels.compiled import Places
-from ..kernels.compiled.course import address_of
+from ..kernels.compiled.courses.course import address_of
 from ..kernels.interpreter.block_calls import BlockError
 from ..kernels.interpreter.frame import Frame
 from ..kernels.interpreter.tile_regions import TILE

@@ -10,7 +10,7 @@ import traceback
 from collections import deque
 from typing import TYPE_CHECKING, NoReturn
 
-from ..mpi.reach import Reach
+from ..mpi.deaths.reachability import Reach
 from ..shared import shared_objects
 from ..wire.protocol import Answered, Asked, Command, Output, Pong, Setup, Stop
 from ..wire.transport import RanksLost, Transport
@@ -22,7 +22,7 @@ from .urgency import request_short_timeslices
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..mpi.link import MpiLink
+    from ..mpi.messages.link import MpiLink
 
 POLL = 0.05
 SETUP_LIMIT = 60.0
@@ -70,9 +70,9 @@ def serve(transport: Transport, begun: Callable[[Rank], None] | None = None) -> 
 
 def work(link: MpiLink) -> NoReturn:
     """Serve as one of the other ranks until the end of this process."""
-    from ..mpi.environment import ulfm_enabled
-    from ..mpi.exits import die
-    from ..mpi.start import leave
+    from ..mpi.deaths.exits import die
+    from ..mpi.start.environment import ulfm_enabled
+    from ..mpi.start.start import leave
 
     told = False
     try:
@@ -109,7 +109,7 @@ class Beside:
 
     def end(self, tell: Callable[[], None]) -> NoReturn:
         """Tell rank 0 that the script is over, and end the process when it says so."""
-        from ..mpi.start import leave
+        from ..mpi.start.start import leave
 
         self._over.set()
         tell()
@@ -117,9 +117,9 @@ class Beside:
         leave(self._link)
 
     def _run(self) -> None:
-        from ..mpi.environment import ulfm_enabled
-        from ..mpi.exits import die
-        from ..mpi.start import leave
+        from ..mpi.deaths.exits import die
+        from ..mpi.start.environment import ulfm_enabled
+        from ..mpi.start.start import leave
 
         told = False
         try:

@@ -31,7 +31,7 @@ from ..memory.temporaries import keep_freed_memory
 from ..public_api import is_of_users, trim_context
 from ..shared import shared_objects
 from ..shared.host_copies import HostCopies
-from ..shared.one_sided.began import enter
+from ..shared.one_sided.epoch import enter
 from ..sources.formats import successors
 from ..wire.protocol import (
     Answered,

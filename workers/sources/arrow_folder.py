@@ -1,8 +1,8 @@
 """Arrays in folders of Arrow files, as every rank reads them: chunks, or parts of them, from where they lie.
 
 Each file holds a run of consecutive chunks, a record batch for each, with one column "values": the chunk's elements in
-C order, of the type that has the same bytes (`workers.sources.arrow.stored_type`). The array's own dtype is known beside
-the files.
+C order, of the type that has the same bytes (`workers.sources.arrow.stored_type`). The array's own dtype is known
+beside the files.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..config import config
-from ..kernels.compiled.llvm_text import NotCompilable
-from ..kernels.compiled.making import ENOUGH_WORK, compiled
+from ..kernels.compiled.llvm.kernel_cache import ENOUGH_WORK, compiled
+from ..kernels.compiled.llvm.text import NotCompilable
 from .llvm_step import BOUND, BUFFER, LENGTH, TILE, StepText
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ import numpy as np
 
 from ...graph.kinds.elementwise import Scalar
 from ...graph.stencil.plan import Arg, BlockCall, Box, Leaf, Paint, Point, Read, Shift, Single
-from ..kernels.compiled.instructions import UFUNCS
-from ..kernels.compiled.llvm_text import Body, DType, NotCompilable, Text, cast, kind, register
-from ..kernels.compiled.making import ENTRY
-from ..kernels.compiled.promotion import Given, constant, loop
+from ..kernels.compiled.llvm.instructions import UFUNCS
+from ..kernels.compiled.llvm.kernel_cache import ENTRY
+from ..kernels.compiled.llvm.promotion import Given, constant, loop
+from ..kernels.compiled.llvm.text import Body, DType, NotCompilable, Text, cast, kind, register
 
 if TYPE_CHECKING:
     from .regions import Layout

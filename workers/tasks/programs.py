@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import MissingFile
-from ..mpi.exits import before_end
+from ..mpi.deaths.exits import before_end
 from ..rank.interrupts import Interrupted
 
 if TYPE_CHECKING:

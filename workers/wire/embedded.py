@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..gangs.thread_meeting import ThreadMeeting
+from ..gangs.threads.thread_meeting import ThreadMeeting
 from ..memory.memory_limit import unmappable
 from .transport import Bytes, Peer, Region
 

@@ -13,7 +13,7 @@ from ....graph.chunks.grid import Axis, Grid
 from ....graph.kinds.mapping import BlockFunction
 from ....graph.kinds.move import Move
 from ....workers.config import config
-from ....workers.kernels.blocks.groups import Grouped
+from ....workers.kernels.blocks.statistics.groups import Grouped
 from ...base import make
 from ...chunking.coalesce import whole
 from ...chunking.rechunk import drop_empty_chunks, regrid
@@ -187,12 +187,15 @@ def _partial(lines: Lines, codes: Array, groups: list[Axis], grouped: Grouped) -
     first, n, new = lines.first, lines.labels, len(groups)
     axes = (*range(first + n), *range(first + new, first + new + len(after)))
     op = BlockFunction(
-        "groups:partials", (first, grouped, lines.array.dtype.str), (axes, tuple(range(first, first + n))), where=True
+        "statistics.groups:partials",
+        (first, grouped, lines.array.dtype.str),
+        (axes, tuple(range(first, first + n))),
+        where=True,
     )
     made = make(op, (lines.array, codes), Grid([*before, *groups, *after]), record)
     own = (tuple(range(made.ndim)),)
     return {
-        name: make(BlockFunction("records:field", (name,), own), (made,), made.expr.grid, record[name])
+        name: make(BlockFunction("elements.records:field", (name,), own), (made,), made.expr.grid, record[name])
         for name in record.names or ()
     }
 
@@ -285,7 +288,7 @@ def _reduce_whole(lines: Lines, codes: Any, sizes: Any, grouped: Grouped) -> Arr
     lines, local, counted, groups = of_whole_groups(lines, codes, sizes)
     before, after = lines.around
     axes = (tuple(range(lines.array.ndim)), (lines.first,), (lines.first,))
-    op = BlockFunction("groups:finished", (lines.first, grouped), axes, where=True)
+    op = BlockFunction("statistics.groups:finished", (lines.first, grouped), axes, where=True)
     grid = Grid([*before, groups, *after])
     return make(op, (lines.array, local, counted), grid, np.dtype(grouped.dtype))
 
@@ -302,7 +305,10 @@ def _reduce_at_once(lines: Lines, codes: Any, sizes: Any, grouped: Grouped) -> A
         *range(lines.first + 1, lines.first + 1 + len(after)),
     )
     op = BlockFunction(
-        "groups:finished", (lines.first, grouped), (places, (None,) * lines.labels, (lines.first,)), where=True
+        "statistics.groups:finished",
+        (lines.first, grouped),
+        (places, (None,) * lines.labels, (lines.first,)),
+        where=True,
     )
     operands = (given, from_array(codes, chunks=-1), from_array(sizes, chunks=-1))
     found = make(op, operands, Grid([*before, Axis.whole(len(sizes)), *after]), np.dtype(grouped.dtype))

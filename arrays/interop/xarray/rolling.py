@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.kinds.mapping import BlockFunction
-from ....workers.kernels.blocks.signal import STATISTICS
+from ....workers.kernels.blocks.signal.lines import STATISTICS
 from ...array import Array
 from ...base import make
 from ...chunking.coalesce import whole
@@ -101,7 +101,7 @@ def _sliding(
     wide = with_halo(array, depths, tuple(nothing if i == axis else "none" for i in range(array.ndim)))
     params = (axis, array.shape[axis], reach, name, least, dtype.str, ddof)
     own = (tuple(range(array.ndim)),)
-    return make(BlockFunction("signal:rolled", params, own, where=True), (wide,), array.expr.grid, dtype)
+    return make(BlockFunction("signal.lines:rolled", params, own, where=True), (wide,), array.expr.grid, dtype)
 
 
 def _running(array: Array, axis: int, name: str, least: int, dtype: np.dtype[Any]) -> Array:

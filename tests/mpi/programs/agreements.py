@@ -6,7 +6,7 @@ import time
 
 from mpi4py import MPI
 
-from windrow.workers.mpi.turns import Turns
+from windrow.workers.mpi.messages.mpi_lock import Turns
 
 VALUE = 0x7FFFFFFF
 world = MPI.COMM_WORLD

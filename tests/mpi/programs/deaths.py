@@ -8,7 +8,7 @@ import time
 import numpy as np
 from rank import collect, pattern, read, start, stop
 
-from windrow.workers.mpi.start import leave
+from windrow.workers.mpi.start.start import leave
 from windrow.workers.wire.transport import RanksLost, Region
 
 how, transport = sys.argv[1:]

@@ -4,7 +4,7 @@ import sys
 
 from rank import collect, start, stop
 
-from windrow.workers.mpi.start import leave
+from windrow.workers.mpi.start.start import leave
 
 link = start(sys.argv[1], int(sys.argv[2]))
 assert collect(link, 1, 0.1) == []

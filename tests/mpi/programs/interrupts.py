@@ -4,7 +4,7 @@ import time
 
 from rank import collect, start, stop
 
-from windrow.workers.mpi.start import end_ranks
+from windrow.workers.mpi.start.start import end_ranks
 
 link = start("spawn", 3)
 for i in range(2):

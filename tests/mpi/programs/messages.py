@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from rank import collect, start, stop
 
-from windrow.workers.mpi.start import leave
+from windrow.workers.mpi.start.start import leave
 
 link = start(sys.argv[1], 3)
 for i in range(500):

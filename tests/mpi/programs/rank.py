@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from windrow.workers.mpi.start import join_spawned, leave, spawn, world
+from windrow.workers.mpi.start.start import join_spawned, leave, spawn, world
 from windrow.workers.wire.transport import RanksLost
 
 ARENA = 32 << 20

@@ -6,7 +6,7 @@ import tempfile
 import numpy as np
 from rank import collect, pattern, read, start, stop
 
-from windrow.workers.mpi.start import leave
+from windrow.workers.mpi.start.start import leave
 from windrow.workers.wire.transport import Region
 
 REGIONS = [

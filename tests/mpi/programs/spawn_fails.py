@@ -2,7 +2,7 @@
 
 import pytest
 
-from windrow.workers.mpi.start import spawn
+from windrow.workers.mpi.start.start import spawn
 
 # The launcher loses what ranks wrote that end while it still starts others.
 FAILS = """

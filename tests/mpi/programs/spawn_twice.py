@@ -8,7 +8,7 @@ import time
 import numpy as np
 from rank import collect, pattern, start, stop
 
-from windrow.workers.mpi.start import end_ranks
+from windrow.workers.mpi.start.start import end_ranks
 from windrow.workers.wire.transport import RanksLost
 
 pids = []

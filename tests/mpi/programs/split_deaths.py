@@ -9,7 +9,7 @@ import time
 
 from mpi4py import MPI
 
-from windrow.workers.mpi.obituaries import Obituaries
+from windrow.workers.mpi.deaths.death_notices import Obituaries
 
 chance = random.Random(int(sys.argv[1]))
 base = MPI.COMM_WORLD.Dup()

@@ -7,16 +7,17 @@ from unittest.mock import patch
 import numpy as np
 from rank import ARENA, read, start, stop
 
-from windrow.workers.mpi.start import leave
+from windrow.workers.mpi.start.start import leave
 from windrow.workers.wire.transport import Region
 
 how, transport = sys.argv[1:]
 link = start(how, 3, transport)
 from mpi4py import MPI  # noqa: E402 - not before Windrow has set it up
 
-from windrow.workers.mpi import handshake, window  # noqa: E402
-from windrow.workers.mpi.gets import MOST_PIECES  # noqa: E402
-from windrow.workers.mpi.window import gets_are_safe  # noqa: E402
+from windrow.workers.mpi.rma import window  # noqa: E402
+from windrow.workers.mpi.rma.gets import MOST_PIECES  # noqa: E402
+from windrow.workers.mpi.rma.window import gets_are_safe  # noqa: E402
+from windrow.workers.mpi.start import handshake  # noqa: E402
 
 windows = [peer.window for peer in link.peers]
 assert all((x.size, x.unit, x.model, x.flavor) == (ARENA, 1, "unified", "create") for x in windows), windows

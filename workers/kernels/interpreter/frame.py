@@ -23,8 +23,8 @@ from ....graph.lowering.program import Apply, Call, Generate, Load, Product, Pro
 from ...rank.chunk_reader import points_first
 from ..blocks import block_function, fills, takes_pieces
 from ..buffers import ARGUMENTS
-from ..compiled import courses
-from ..compiled.gathering import assemble, find_pieces, has_many, told
+from ..compiled.courses import courses
+from ..compiled.fixed.gathering import assemble, find_pieces, has_many, told
 from ..contraction import Lying, contract
 from ..reductions import ReductionKernel, kernel_of
 from .block_calls import call_function, read_only
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ....graph.lowering.program import Operand
     from ....graph.lowering.stage import Kin, Stage
     from ...rank.chunk_reader import Reader
-    from ..compiled.gathering import Pieces
+    from ..compiled.fixed.gathering import Pieces
     from ..contraction import Block
 
 Array = np.ndarray[Any, Any]

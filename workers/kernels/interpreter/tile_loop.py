@@ -14,8 +14,8 @@ from ....graph.kinds.source import Full
 from ....graph.lowering.program import Apply, Generate
 from ...config import config
 from ..buffers import Buffers
-from ..compiled.segments import LEAST_ELEMENTS, Segment, fits, segments
-from ..compiled.transposing import copy_tile
+from ..compiled.fixed.transposing import copy_tile
+from ..compiled.fused.segments import LEAST_ELEMENTS, Segment, fits, segments
 from ..functions import function
 from ..sources import generate
 from .tile_regions import TILE, Region, regions
@@ -23,7 +23,7 @@ from .tile_regions import TILE, Region, regions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..compiled.llvm_compile import Native
+    from ..compiled.llvm.machine_code import Native
     from .frame import Frame
 
 Array = np.ndarray[Any, Any]

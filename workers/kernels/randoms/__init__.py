@@ -15,10 +15,10 @@ import numpy as np
 
 from ...config import config
 from ..buffers import Buffers
-from ..compiled.course import address_of
-from ..compiled.drawing import LEAST
-from ..compiled.making import ready
-from ..compiled.recorded import FRAME, Recorded, write
+from ..compiled.courses.course import address_of
+from ..compiled.draws.drawing import LEAST
+from ..compiled.draws.recorded import FRAME, Recorded, write
+from ..compiled.llvm.kernel_cache import ready
 from . import continuous, discrete, gamma, urns
 from .draws import Draws, run_starts
 from .normal import standard

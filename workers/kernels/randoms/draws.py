@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compiled.drawing import draw_runs
+from ..compiled.draws.drawing import draw_runs
 from .philox import Name, fill_run, raw_at, to_unit
 
 if TYPE_CHECKING:

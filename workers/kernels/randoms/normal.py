@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..buffers import Buffers
-from ..compiled.drawing import draw_normal_runs
+from ..compiled.draws.drawing import draw_normal_runs
 from .philox import fill_run, raw_at
 from .recording import is_value
 

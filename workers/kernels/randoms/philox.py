@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.drawing import FACTORS, STEPS, draw_runs
+from ..compiled.draws.drawing import FACTORS, STEPS, draw_runs
 
 Array = np.ndarray[Any, Any]
 Name = tuple[int, int, int, int, int]

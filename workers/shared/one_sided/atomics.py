@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import ClusterError
-from ...kernels.compiled.llvm_compile import load
+from ...kernels.compiled.llvm.machine_code import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable

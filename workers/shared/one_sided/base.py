@@ -11,14 +11,14 @@ import numpy as np
 from ....graph.errors import ArgumentError, bad
 from ...wire.rpc import LIMIT
 from ..shared_objects import note_use
-from .began import threads
-from .held import Held, Undone
+from .epoch import threads
+from .local_parts import Held, Undone
 from .site import held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from .held import Generation
+    from .local_parts import Generation
 
 Array = np.ndarray[Any, Any]
 Kind = TypeVar("Kind")

@@ -13,7 +13,7 @@ from .atomics import atomics
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .held import Generation, Held
+    from .local_parts import Generation, Held
 
 Array = np.ndarray[Any, Any]
 PIECE = 1 << 18

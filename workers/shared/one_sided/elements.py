@@ -11,7 +11,7 @@ from ....graph.errors import DTypeError
 from .atomics import atomics
 from .base import OneSided
 from .batches import NONE, apply, gives
-from .began import threads
+from .epoch import threads
 from .positions import find_positions, find_values
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from ....graph.arguments import check_integer
 from ....graph.errors import ArgumentError, bad
 from .base import OneSided, check_communicator, together
-from .began import threads
-from .folding import fold
+from .collective_reduce import fold
+from .epoch import threads
 
 if TYPE_CHECKING:
-    from .held import Generation
+    from .local_parts import Generation
 
 Array = np.ndarray[Any, Any]
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from ....graph.errors import ClusterError, WaitTimeout
 from ...wire.rpc import Recalled
-from .folding import fold
-from .held import PIECE, Held, Layout, Spec, Undone
+from ..serial_thread import Worker
+from .collective_reduce import fold
+from .local_parts import PIECE, Held, Layout, Spec, Undone
 from .memory import Part, find
-from .worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .batches import NONE
-from .began import threads
 from .elements import Elements
+from .epoch import threads
 
 if TYPE_CHECKING:
-    from .held import Generation
+    from .local_parts import Generation
 
 Array = np.ndarray[Any, Any]
 

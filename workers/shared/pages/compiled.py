@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...kernels.compiled.llvm_compile import load
+from ...kernels.compiled.llvm.machine_code import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -1,0 +1,1 @@
+"""Communicators of threads of one process, with mpi4py's interface."""

@@ -1,0 +1,41 @@
+"""Communicators for gangs of the embedded engine, whose members are threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...wire.protocol import GangOrder
+
+
+class ThreadMeeting:
+    """Makes the communicators of all members, which run in this process."""
+
+    def join(self, order: GangOrder) -> list[Any]:
+        """See `workers.gangs.member.Meeting`."""
+        from .thread_comm import make_comms
+
+        return list(make_comms(order.members))
+
+    def give_up(self) -> None:
+        """See `workers.gangs.member.Meeting`."""
+
+    def unsettled(self) -> float:
+        """See `workers.gangs.member.Meeting`."""
+        return 0.0
+
+    def revoke(self, comms: list[Any], error: BaseException | None = None) -> None:
+        """See `workers.gangs.member.Meeting`."""
+        from ..group import Revoked
+
+        if comms:
+            comms[0].gang.revoke(error or Revoked("the computation was cancelled"))
+
+    def is_loss(self, error: BaseException) -> bool | None:
+        """See `workers.gangs.member.Meeting`."""
+        from ..group import Deadlock, Overdue, Revoked
+
+        return isinstance(error, Revoked) and not isinstance(error, Deadlock | Overdue)
+
+    def leave(self, comms: list[Any], harmed: bool) -> None:
+        """See `workers.gangs.member.Meeting`."""

@@ -1,0 +1,1 @@
+"""Elements of blocks: chosen, counted, compared, packed, put where they belong."""

@@ -1,0 +1,1 @@
+"""Blocks written to files and stores, and read from tables."""

@@ -1,0 +1,1 @@
+"""Matrices by blocks: factors, triangular systems, diagonals."""

@@ -1,0 +1,1 @@
+"""Blocks in order: sorted, searched, permuted, and what stands at a rank."""

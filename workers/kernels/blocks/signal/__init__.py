@@ -1,0 +1,1 @@
+"""Lines and images: Fourier transforms, filters, windows, interpolation, labels."""

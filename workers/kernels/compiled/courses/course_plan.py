@@ -1,0 +1,357 @@
+"""What a course is made of: how a block is cut into tiles, where values lie, and the calls for a program's steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .....graph.kinds.elementwise import Scalar
+from .....graph.kinds.source import Full
+from .....graph.lowering.program import Apply, Generate
+from ...interpreter.tile_regions import TILE
+from ..fixed.transposing import WORK as TURNING
+from ..fixed.transposing import turning_text
+from ..fused.fused import cuts
+from ..fused.segments import Segment, alone, segments, way
+from ..llvm.kernel_cache import ready
+from ..llvm.numpy_loops import loop_of
+from ..llvm.promotion import loop_dtypes
+from .course import COPY, EVERY, FULL, LAST, LOOP, Call, Spot, address_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .....graph.lowering.program import Program, Value
+    from ...interpreter.buffer_plan import Plan
+    from ..llvm.text import DType
+    from .course_draws import Draw
+
+Array = np.ndarray[Any, Any]
+SCRATCH, OUT, FIXED, STATE, INPUTS = 0, 1, 2, 3, 4
+"""Operands of a course: memory that all blocks use, the result, addresses as they are, memory that each block has for
+itself, and from there on the inputs."""
+LINE = 64
+LEAST_ROW = 16
+"""Shorter rows aren't copied one by one."""
+
+
+class NotCourse(Exception):
+    """A block that is left to the interpreter."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a block is cut: along `axis` into groups of tiles, of which the last one may be shorter; all in elements."""
+
+    shape: tuple[int, ...]
+    axis: int
+    size: int
+    group: int
+    tile: int
+
+    @staticmethod
+    @lru_cache(maxsize=256)
+    def of(shape: tuple[int, ...]) -> Cut:
+        """Return the cuts of `tile_regions.regions`."""
+        size, group, tile = cuts(shape)
+        axis = 0
+        while size > TILE and math.prod(shape[axis + 1 :]) > TILE:
+            axis += 1
+        return Cut(shape, axis, size, group, tile)
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return self.size // self.group
+
+    @property
+    def tiles(self) -> int:
+        """How many tiles each group has."""
+        return -(-self.group // self.tile)
+
+    def kinds(self) -> Iterator[tuple[int, int]]:
+        """Yield the elements of tiles, and which ones have so many."""
+        last = self.group - (self.tiles - 1) * self.tile
+        if last == self.tile:
+            yield last, FULL | LAST
+            return
+        if self.tiles > 1:
+            yield self.tile, FULL
+        yield last, LAST
+
+
+@dataclass
+class Plot:
+    """A course in the making: its calls, its memory, where values lie."""
+
+    cut: Cut
+    calls: list[Call] = field(default_factory=list)
+    kept: list[object] = field(default_factory=list)
+    scratch: int = 0
+    state: int = 0
+    _places: dict[Any, Spot] = field(default_factory=dict)
+
+    def add(
+        self,
+        loop: tuple[int, int],
+        spots: tuple[Spot, ...],
+        counts: tuple[int, int, int],
+        tiles: int,
+        when: int = EVERY,
+        kind: int = LOOP,
+        more: int | None = None,
+    ) -> None:
+        """Add a call, unless there is nothing to do."""
+        if min(counts) > 0 or kind > 1:
+            self.calls.append(Call(loop[0], spots, counts, kind, loop[1], when, tiles, more))
+
+    def lend(self, name: Any, nbytes: int) -> Spot:
+        """Return memory of a tile, by a name."""
+        if name not in self._places:
+            self._places[name] = Spot(SCRATCH, self.scratch)
+            self.scratch += -(-nbytes // LINE) * LINE
+        return self._places[name]
+
+    def keep(self, nbytes: int) -> Spot:
+        """Return memory of a block, which is read when the course is over."""
+        spot = Spot(STATE, self.state)
+        self.state += -(-nbytes // LINE) * LINE
+        return spot
+
+    def constant(self, value: Array) -> Spot:
+        """Return where an array lies that stays as it is."""
+        self.kept.append(value)
+        return Spot(FIXED, address_of(value))
+
+    def lying(self, operand: int, itemsize: int) -> Spot:
+        """Return where the present tile of an operand begins that lies in the block's order."""
+        return Spot(operand, 0, self.cut.group * itemsize, self.cut.tile * itemsize, 0, 0, itemsize)
+
+
+def ufunc_loop(name: str, *dtypes: DType) -> tuple[int, int]:
+    """Return a ufunc's loop.
+
+    Raises
+    ------
+    NotCourse
+        When there is none.
+    """
+    found = loop_of(name, dtypes)
+    if found is None:
+        raise NotCourse(f"{name} of {dtypes[0]}")
+    return found
+
+
+class Inputs:
+    """Where the inputs' present tiles lie: in the block's order, brought to it, or one element for all."""
+
+    def __init__(self, values: tuple[Value, ...], wholes: dict[int, Array], plot: Plot) -> None:
+        self._plot = plot
+        self._lying: dict[int, Spot] = {}
+        self._turned: dict[int, Turned] = {}
+        for k, (number, part) in enumerate(wholes.items()):
+            if part.dtype != values[number].dtype or not part.flags.aligned or part.dtype.kind not in "biufc":
+                raise NotCourse("an input of another kind")
+            if part.size == 1:
+                self._lying[number] = Spot(INPUTS + k)
+            elif part.size != plot.cut.size:
+                raise NotCourse("an input that is broadcast")
+            elif part.flags.c_contiguous:
+                self._lying[number] = plot.lying(INPUTS + k, part.itemsize)
+            else:
+                self._turned[number] = Turned.of(INPUTS + k, part, plot.cut)
+
+    def functions(self, elements: int) -> dict[str, Any]:
+        """Return the loops that bring inputs to order; None in place of one that isn't there, but will be."""
+        texts = {turned.text for turned in self._turned.values() if turned.text}
+        return {text: ready(text, 1, TURNING * elements) for text in texts}
+
+    def write(self, elements: int, tiles: int, functions: dict[str, int]) -> dict[int, Spot]:
+        """Add the calls that bring tiles of so many elements to order; return where all inputs lie."""
+        found = dict(self._lying)
+        for number, turned in self._turned.items():
+            to = self._plot.lend(("input", number), self._plot.cut.tile * turned.itemsize).going(step=turned.itemsize)
+            turned.write(self._plot, to, elements, tiles, functions)
+            found[number] = to
+        return found
+
+
+@dataclass(frozen=True)
+class Turned:
+    """An input whose rows lie apart, `stride` bytes, or whose columns do: then `text` is the loop that turns it."""
+
+    source: Spot
+    columns: int
+    stride: int
+    itemsize: int
+    text: str
+
+    @staticmethod
+    def of(operand: int, part: Array, cut: Cut) -> Turned:
+        """Return how an input is brought to order.
+
+        Raises
+        ------
+        NotCourse
+            When it lies otherwise, or a tile isn't made of whole rows.
+        """
+        size = part.itemsize
+        axes = [(n, stride) for n, stride in zip(part.shape, part.strides, strict=True) if n > 1]
+        if len(axes) == 2 and axes[0][1] == size and axes[1][1] > size and size in (4, 8) and cut.groups == 1:
+            columns, stride = axes[1]
+            if cut.tile % columns == 0:
+                return Turned(
+                    Spot(operand, 0, 0, cut.tile // columns * size), columns, stride, size, turning_text(size)
+                )
+        columns = rows = 1
+        while axes and axes[-1][1] == columns * size:
+            columns *= axes.pop()[0]
+        stride = axes[-1][1] if axes else size
+        while axes and axes[-1][1] == rows * stride:
+            rows *= axes.pop()[0]
+        if axes or stride < 0 or columns < LEAST_ROW or cut.tile % columns or cut.group % columns:
+            raise NotCourse("an input in another order")
+        steps = cut.group // columns * stride, cut.tile // columns * stride
+        return Turned(Spot(operand, 0, *steps), columns, stride, size, "")
+
+    def write(self, plot: Plot, to: Spot, elements: int, tiles: int, functions: dict[str, int]) -> None:
+        """Add the calls that bring tiles of so many elements to order."""
+        rows = elements // self.columns
+        if self.text:
+            spots = self.source, self.source, to
+            plot.add((functions[self.text], self.stride), spots, (1, rows, self.columns), tiles, kind=len(spots))
+            return
+        length = self.columns * self.itemsize
+        plot.add(
+            (0, 0), (to.going(row=length), self.source.going(row=self.stride)), (1, rows, length), tiles, kind=COPY
+        )
+
+
+class Steps:
+    """The calls for a program's steps, over tiles of one kind."""
+
+    def __init__(self, program: Program, plan: Plan, last: int, plot: Plot, draws: dict[int, Draw]) -> None:
+        self._program, self._plan, self._last, self._plot, self._draws = program, plan, last, plot, draws
+        self._bytes = plot.cut.tile * max(value.dtype.itemsize for value in program.values)
+        self._parts = [part for each in segments(program, plan, last) for part in self._choose(each)]
+        self.compiled = [part for part in self._parts if isinstance(part, Segment)]
+
+    def _choose(self, each: int | Segment) -> list[int | Segment]:
+        if not isinstance(each, int):
+            return [each]
+        step = self._program.values[each]
+        if isinstance(step, Apply) and _is_loops(self._program, step):
+            return [each]
+        if each in self._draws or (isinstance(step, Generate) and isinstance(step.source, Full)):
+            return [each]
+        segment = alone(self._program, self._plan, self._last, each)
+        if segment is None:
+            raise NotCourse("a step that isn't one loop")
+        return [segment]
+
+    def write(
+        self, inputs: dict[int, Spot], elements: int, tiles: int, out: Spot | None, functions: dict[str, int]
+    ) -> Spot:
+        """Add the calls for tiles of so many elements over their inputs; return where the last value lies."""
+        made = dict(inputs)
+        for part in self._parts:
+            if isinstance(part, Segment):
+                self._segment(part, elements, tiles, out, made, functions[part.text])
+            elif part in self._draws:
+                made[part] = self._target(part, self._plan.slot[part], out)
+                self._draws[part].write(self._plot, made[part], elements, tiles, functions)
+            else:
+                self._step(part, elements, tiles, out, made)
+        return made[self._last]
+
+    def _target(self, number: int, slot: Any, out: Spot | None) -> Spot:
+        if number == self._last and out is not None:
+            return out
+        return self._plot.lend(slot, self._bytes).going(step=self._program.values[number].dtype.itemsize)
+
+    def _segment(
+        self, segment: Segment, elements: int, tiles: int, out: Spot | None, made: dict[int, Spot], function: int
+    ) -> None:
+        if any(each not in ("full", "one") for each in segment.ways):
+            raise NotCourse("rows that are broadcast")
+        targets = [self._target(i, ("kept", i), out) for i in segment.outputs]
+        spots = [made[i] for i in segment.inputs] + targets[:-1] + [self._plot.constant(segment.scalars), targets[-1]]
+        self._plot.add((function, 0), tuple(spots), (1, 1, elements), tiles, kind=len(spots))
+        made.update(zip(segment.outputs, targets, strict=True))
+
+    def _step(self, number: int, elements: int, tiles: int, out: Spot | None, made: dict[int, Spot]) -> None:
+        step = self._program.values[number]
+        if isinstance(step, Generate):
+            assert isinstance(step.source, Full)
+            made[number] = self._plot.constant(np.full(1, step.source.value, step.dtype))
+            return
+        assert isinstance(step, Apply)
+        if step.function in ("real", "imag"):
+            self._part(number, step, elements, tiles, out, made)
+            return
+        dtypes = loop_dtypes(step.function, [_given(self._program, a) for a in step.args])
+        assert dtypes is not None
+        spots = [
+            self._plot.constant(_number(a.value, d)) if isinstance(a, Scalar) else self._as(a, d, elements, tiles, made)
+            for a, d in zip(step.args, dtypes, strict=False)
+        ]
+        target = self._target(number, self._plan.slot[number], out)
+        self._plot.add(ufunc_loop(step.function, *dtypes), (*spots, target), (1, 1, elements), tiles)
+        made[number] = target
+
+    def _as(self, number: int, dtype: DType, elements: int, tiles: int, made: dict[int, Spot]) -> Spot:
+        """Return where a value lies as a dtype: floats become complex by a zero beside each."""
+        given = self._program.values[number].dtype
+        if given == dtype:
+            return made[number]
+        to = self._plot.lend(("complex", number), 2 * self._bytes).going(step=dtype.itemsize)
+        loop = ufunc_loop("positive", given, given)
+        zero = self._plot.constant(np.zeros(1, given))
+        self._plot.add(loop, (made[number], to), (1, 1, elements), tiles)
+        self._plot.add(loop, (zero, to.at(given.itemsize)), (1, 1, elements), tiles)
+        return to
+
+    def _part(
+        self, number: int, step: Apply, elements: int, tiles: int, out: Spot | None, made: dict[int, Spot]
+    ) -> None:
+        (given,) = step.args
+        assert isinstance(given, int)
+        target = self._target(number, ("kept", number), out)
+        source = made[given].at(step.dtype.itemsize if step.function == "imag" else 0)
+        self._plot.add(ufunc_loop("positive", step.dtype, step.dtype), (source, target), (1, 1, elements), tiles)
+        made[number] = target
+
+
+def _number(value: Any, dtype: DType) -> Array:
+    """Return a scalar as an array of one element; NumPy compares with integers that a dtype doesn't hold otherwise."""
+    try:
+        return np.full(1, value, dtype)
+    except OverflowError as error:
+        raise NotCourse("a number beyond the dtype") from error
+
+
+def _given(program: Program, a: Any) -> Any:
+    return a if isinstance(a, Scalar) else program.values[a].dtype
+
+
+def _is_loops(program: Program, step: Apply) -> bool:
+    """Whether a step is one of NumPy's loops, over what needs no conversion, or a part of complex numbers."""
+    reads = [a for a in step.args if isinstance(a, int)]
+    if not all(step.full) or any(way(program.values[a].full) not in ("full", "one") for a in reads):
+        return False
+    if step.function in ("real", "imag"):
+        return len(reads) == 1 and program.values[reads[0]].dtype.kind == "c"
+    dtypes = loop_dtypes(step.function, [_given(program, a) for a in step.args])
+    if dtypes is None or dtypes[-1] != step.dtype:
+        return False
+    given = [(program.values[a].dtype, d) for a, d in zip(step.args, dtypes, strict=False) if isinstance(a, int)]
+    return all(a == d or _is_part(a, d) for a, d in given) and loop_of(step.function, dtypes) is not None
+
+
+def _is_part(real: DType, whole: DType) -> bool:
+    """Whether a dtype is that of a complex one's parts."""
+    return real.kind == "f" and whole.kind == "c" and whole.itemsize == 2 * real.itemsize

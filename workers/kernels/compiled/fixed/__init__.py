@@ -1,0 +1,1 @@
+"""Compiled loops for functions of whole blocks, whatever the program."""

@@ -1,0 +1,251 @@
+"""When a frame is run by a compiled kernel, and by which.
+
+With the setting `jit` "auto" a kernel is made in the background once its programs have had work enough to
+make up for it; until it is there the interpreter goes on. With "on" it is made before the first frame runs.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ....config import config
+from ...buffers import Buffers
+from ...interpreter.tile_regions import Region, regions
+from ..courses.courses import Operand, Places, abreast, find_operands, is_in_order, turn
+from ..fixed.transposing import copy_tile
+from ..llvm.kernel_cache import ENOUGH_WORK, Kernel
+from ..llvm.text import NotCompilable
+from .fused import Fused, compile_fused, cuts
+from .loops import LANES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .....graph.lowering.program import Program
+    from .....graph.lowering.stage import Stage
+    from ...interpreter.frame import Frame
+    from ..llvm.machine_code import Native
+
+Array = np.ndarray[Any, Any]
+LEAST_ELEMENTS = 1 << 10
+
+_ordered = Buffers(1 << 26)
+_lock = threading.Lock()
+
+
+@dataclass
+class Bound:
+    """A stage's kernel and what the stage hands it; `open` is false once inputs didn't lie as they must."""
+
+    fused: Fused
+    kernel: Kernel
+    scalars: Array
+    work: int
+    counted: bool = False
+    open: bool = True
+
+    @property
+    def function(self) -> Native | None:
+        """The kernel's function if it is there; or else see to it that it will be."""
+        kernel = self.kernel
+        if kernel.function is None:
+            if not self.counted:
+                self.counted = True
+                kernel.work += self.work
+            if config.jit == "on" or (kernel.work >= ENOUGH_WORK and not kernel.asked):
+                kernel.ask(wait=config.jit == "on")
+        return kernel.function
+
+
+def bind(fused: Fused, inputs: int, stage: Stage) -> Bound:
+    """Return a stage's kernel, which takes so many inputs: the one that there is of its text."""
+    with _lock:
+        kernel = _kernels.setdefault(fused.text, Kernel(fused.text, inputs))
+    scalars = np.frombuffer(fused.scalars.ljust(8, b"\0"), np.uint8)
+    return Bound(fused, kernel, scalars, math.prod(stage.domain.shape) * fused.steps)
+
+
+_kernels: dict[str, Kernel] = {}
+_fused: WeakKeyDictionary[Program, Fused] = WeakKeyDictionary()
+_bound: WeakKeyDictionary[Stage, Bound | None] = WeakKeyDictionary()
+
+
+def store(frame: Frame, out: Places) -> bool:
+    """Compute a program's result into `out` by a compiled kernel; tell whether there was one."""
+    found = _function(frame)
+    if found is None or not is_in_order(frame, out):
+        return False
+    bound, function = found
+    if isinstance(out, list) or frame.is_wide:
+        return _run_wide(frame, bound, function, out)
+    inputs = _inputs(frame, bound)
+    if inputs is None:
+        return False
+    if _lie_in_order(inputs):
+        _run(function, bound, inputs, out, len(frame.blocks), cuts(frame.shape))
+        return True
+    if turn(frame, bound, function, _operands(inputs), out) is not None:
+        return True
+    for region, tile in _tiles(frame, inputs):
+        part = out[(slice(None), *region)]
+        _run(function, bound, tile, part, 1, (part.size, part.size, part.size))
+    return True
+
+
+def reduce(frame: Frame) -> Array | None:
+    """Reduce a program's result by a compiled kernel, where there is one: a partial result for each block."""
+    found = _function(frame)
+    if found is None:
+        return None
+    bound, function = found
+    if frame.is_wide:
+        return _reduce_wide(frame, bound, function)
+    inputs = _inputs(frame, bound)
+    if inputs is None:
+        return None
+    if not _lie_in_order(inputs):
+        lanes = turn(frame, bound, function, _operands(inputs), None)
+        return _reduce_tiles(frame, bound, function, inputs) if lanes is None else _close(frame, lanes[0])
+    out = np.empty((len(frame.blocks), *(1,) * len(frame.shape)), bound.fused.dtype)
+    _run(function, bound, inputs, out, len(frame.blocks), cuts(frame.shape))
+    return out
+
+
+def _run_wide(frame: Frame, bound: Bound, function: Native, out: Places) -> bool:
+    """Run a kernel over several blocks that aren't small, where their inputs lie; tell whether it was done so."""
+    inputs = _find_wide(frame, bound)
+    if inputs is None:
+        return False
+    if _lie_in_order([operand.first for operand in inputs]):
+        return abreast(frame, bound, function, inputs, out)
+    return turn(frame, bound, function, inputs, out) is not None
+
+
+def _reduce_wide(frame: Frame, bound: Bound, function: Native) -> Array | None:
+    inputs = _find_wide(frame, bound)
+    if inputs is None:
+        return None
+    if not _lie_in_order([operand.first for operand in inputs]):
+        made = turn(frame, bound, function, inputs, None)
+        return None if made is None else _close(frame, made[0])
+    out = np.empty((len(frame.blocks), *(1,) * len(frame.shape)), bound.fused.dtype)
+    return out if abreast(frame, bound, function, inputs, out) else None
+
+
+def _find_wide(frame: Frame, bound: Bound) -> list[Operand] | None:
+    inputs = find_operands(frame, bound.fused.loads)
+    if inputs is None or not _are_whole(frame, bound, [each.first for each in inputs], math.prod(frame.shape)):
+        return None
+    return inputs
+
+
+def _reduce_tiles(frame: Frame, bound: Bound, function: Native, inputs: list[Array]) -> Array:
+    """Reduce a block tile by tile, as the interpreter does, since some inputs must be brought to order first."""
+    head, lanes = frame.head, bound.fused.lanes
+    state: Array | None = None
+    for region, tile in _tiles(frame, inputs):
+        size = math.prod(s.stop - s.start for s in region)
+        made = np.empty((1, LANES) if lanes else (1,) * (1 + len(frame.shape)), bound.fused.dtype)
+        _run(function, bound, tile, made, 0 if lanes else 1, (size, size, size))
+        made = made[:, :size] if lanes else made
+        state = made if state is None else head.merge(state, made)
+    assert state is not None
+    return _close(frame, state)
+
+
+def _close(frame: Frame, state: Array) -> Array:
+    return frame.head.close(state, (1,) * len(frame.shape))
+
+
+def _lie_in_order(inputs: list[Array]) -> bool:
+    return all(part.flags.c_contiguous for part in inputs)
+
+
+def _tiles(frame: Frame, inputs: list[Array]) -> Iterator[tuple[Region, list[Array]]]:
+    """Yield the tiles of a block, and of its inputs: as they lie, or brought to C order."""
+    for region in regions(frame.shape):
+        index = (slice(None), *region)
+        yield region, [part if part.size == 1 else _order(number, part[index]) for number, part in enumerate(inputs)]
+
+
+def _order(number: int, part: Array) -> Array:
+    if part.flags.c_contiguous:
+        return part
+    ordered = _ordered.lend(number, part.shape, part.dtype)
+    copy_tile(ordered, part)
+    return ordered
+
+
+def _run(
+    function: Native, bound: Bound, inputs: list[Array], out: Array, blocks: int, lengths: tuple[int, int, int]
+) -> None:
+    function(*[_address(x) for x in inputs], _address(bound.scalars), _address(out), blocks, *lengths)
+
+
+def _address(x: Array) -> int:
+    address: int = x.__array_interface__["data"][0]
+    return address
+
+
+def _function(frame: Frame) -> tuple[Bound, Native] | None:
+    """Return the kernel for a frame if it is there, or else see to it that it will be."""
+    stage = frame.stage
+    count = math.prod(frame.shape)
+    if (
+        config.jit == "off"
+        or (count if stage.program.level is not None else count * len(frame.blocks)) < LEAST_ELEMENTS
+    ):
+        return None
+    try:
+        bound = _bound[stage]
+    except KeyError:
+        bound = _bind(stage)
+    if bound is None or not bound.open:
+        return None
+    function = bound.function
+    return None if function is None else (bound, function)
+
+
+def _bind(stage: Stage) -> Bound | None:
+    bound = None
+    try:
+        made = _fused.get(stage.program) or _fused.setdefault(stage.program, compile_fused(stage.program))
+        bound = bind(made, len(made.loads), stage)
+    except NotCompilable:
+        pass
+    _bound[stage] = bound
+    return bound
+
+
+def _inputs(frame: Frame, bound: Bound) -> list[Array] | None:
+    """Return the frame's inputs as they lie, if all are whole; several blocks at once are brought to C order."""
+    found = []
+    for number in bound.fused.loads:
+        part = frame.in_place(number)
+        if part is None:
+            bound.open = False
+            return None
+        found.append(part)
+    if not _are_whole(frame, bound, found, len(frame.blocks) * math.prod(frame.shape)):
+        bound.open = False
+        return None
+    return [_order(k, part) for k, part in enumerate(found)] if len(frame.blocks) > 1 else found
+
+
+def _are_whole(frame: Frame, bound: Bound, parts: list[Array], count: int) -> bool:
+    """Whether inputs have so many elements, or one for all, of the dtypes that the kernel reads."""
+    values, fused = frame.program.values, bound.fused
+    return all(
+        part.size == (1 if single else count) and part.dtype == values[number].dtype and part.flags.aligned
+        for number, single, part in zip(fused.loads, fused.single, parts, strict=True)
+    )
+
+
+def _operands(inputs: list[Array]) -> list[Operand]:
+    return [Operand(part, _address(part), (part,)) for part in inputs]

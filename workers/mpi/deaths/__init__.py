@@ -1,0 +1,1 @@
+"""News of a rank's death, and what is cleaned up after one."""

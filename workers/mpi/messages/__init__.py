@@ -1,0 +1,1 @@
+"""Messages between MPI processes, and how ranks sleep until there are some."""

@@ -1,0 +1,1 @@
+"""Ranks' arenas, and reads of other ranks' memory."""

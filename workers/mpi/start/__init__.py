@@ -1,0 +1,1 @@
+"""How a rank comes to its link: launched by `mpirun`, spawning the others, or spawned."""
