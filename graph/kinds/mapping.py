@@ -62,7 +62,7 @@ class MapBlocks(Op):
 
 @dataclass(frozen=True)
 class BlockFunction(Op):
-    """A built-in function of blocks: `module:name` in `workers.kernels.blocks`, called with blocks and `params`.
+    """A built-in function of blocks: `folder.module:name` in `workers.kernels.blocks`, called with blocks and `params`.
 
     `axes` is as in `MapBlocks`; None: each operand's axes are the result's, in order. With `where` the function gets
     the keyword `where`: the block's slices in the result. The function returns a block of the result's grid.

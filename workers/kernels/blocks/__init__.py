@@ -1,4 +1,4 @@
-"""Built-in functions of whole blocks, by subject. A stage names one as "module:name".
+"""Built-in functions of whole blocks, by subject. A stage names one as "folder.module:name".
 
 A function gets NumPy arrays that it may not write to, and the operation's params; it returns the result's block. One
 that is `filling` gets the result's block to fill, as the keyword `out`, and returns that; it keeps nothing of its
@@ -21,7 +21,7 @@ __all__ = ["block_function", "filling", "fills", "piecewise", "room", "room_of",
 
 @cache
 def block_function(name: str) -> Callable[..., Any]:
-    """Return a function of blocks by its name, "module:name"."""
+    """Return a function of blocks by its name, "folder.module:name"."""
     module, _, function = name.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(f".{module}", __name__), function)
     return found
