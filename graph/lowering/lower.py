@@ -25,7 +25,7 @@ from ..kinds.reshape import Reshape, ReshapeBlocks
 from ..kinds.source import Host, Source
 from ..passes.generate_twice import find_waiting, make_again
 from ..passes.generated_sources import find_generated, is_cheap
-from ..passes.hold_sources import HELD, find_read_often, hold_sources
+from ..passes.hold_sources import find_read_often, hold_sources, is_held
 from ..passes.merge_reductions import reduce_together
 from ..passes.shift_boxes import is_shift
 from ..passes.simplify import simplify
@@ -110,7 +110,7 @@ def _homes(
     depth: dict[str, int] = {}
     for node in reversed(nodes):
         token = node.token
-        if token in roots or stored(token) or isinstance(node.op, Host) or node.op == HELD:
+        if token in roots or stored(token) or isinstance(node.op, Host) or is_held(node.op):
             homes[token] = token
             continue
         fuses = [_fuses(node, user, sources) for user, _ in users[token]]

@@ -149,6 +149,12 @@ class Stage:
         return op if isinstance(op, BlockFunction) and op.function == function else None
 
     @cached_property
+    def holds(self) -> int:
+        """Into how many parts each block of a source is cut that is copied here; 0: none is."""
+        copying = self._copies(HOLD)
+        return 0 if copying is None else int(copying.params[0])
+
+    @cached_property
     def whole(self) -> bool:
         """Whether whole blocks are computed with: what does may use libraries with threads of their own."""
         return any(isinstance(v, Product | Call) for v in self.program.values)
@@ -169,7 +175,9 @@ class Stage:
     @cached_property
     def blocks_per_task(self) -> int:
         """Blocks of the result that one task covers."""
-        if self.foreign or self.fixed or self._copies(HOLD) is not None:  # nobody is to wait for another's reading
+        if self.holds:  # nobody is to wait for another's reading
+            return self.holds
+        if self.foreign or self.fixed:
             return self.fixed or 1
         widest = max([self.dtype.itemsize, *(v.dtype.itemsize for v in self.program.values)])
         bytes_each = self.domain.largest * widest

@@ -6,6 +6,10 @@ chunks. So do stages one of which waits for what another makes of the same sourc
 that read very many small pieces of a plain file's chunks, where the copy fits into memory well. What reads each
 stored chunk once goes on reading the source, and only what it needs of it; stages that begin together share what they
 read (`workers.sources.io_pool`).
+
+A copy that memory doesn't hold goes to disk. Where whole stored chunks are then read in parts along an axis, as when
+rows become columns, each block of the copy is cut into the parts that are read: read in rows, a part would have the
+disk read all of the block.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
     from ..chunks.grid import Index
     from ..lowering.stage import Stage
 
-HELD = BlockFunction(HOLD)
+HELD = BlockFunction(HOLD, (1,), where=True)
 _OF_POSITIONS = (Slice, Window, Fixed, Take, Runs, Periodic, Counted, Marked)
 OFTEN, MUCH = 1.1, 4
 """A source is held where its stored chunks would be decoded more than so many times as often as for the copy; and where
@@ -46,19 +50,35 @@ FEW = 64
 """Of so many blocks it is looked at piece by piece what they read: at the ends of a halo a block may read one twice."""
 MOST = 1 << 22
 """Stored chunks of a source that are counted one by one."""
+PART = 1 << 16
+"""Bytes of a part of a block on disk, at least: below it disks read no faster."""
 
 
-def hold(source: Expr) -> Expr:
-    """Return a copy of a source, or of what is cut out of one, in its chunks."""
-    return Expr(HELD, (source,), source.grid, source.dtype, source.origin)
+class Copy(NamedTuple):
+    """The grid of a source on which its chunks are decoded for a copy, and that of the parts into which it is cut."""
+
+    grid: Grid
+    parts: Grid
 
 
-def hold_sources(roots: list[Expr], grids: dict[str, Grid], stored: Callable[[str], bool]) -> list[Expr]:
+def hold(source: Expr, parts: Grid | None = None) -> Expr:
+    """Return a copy of a source, or of what is cut out of one: in its chunks, or in parts of them, all by one task."""
+    grid = source.grid if parts is None else parts
+    op = replace(HELD, params=(grid.nblocks // max(1, source.grid.nblocks),)) if grid != source.grid else HELD
+    return Expr(op, (source,), grid, source.dtype, source.origin)
+
+
+def is_held(op: object) -> bool:
+    """Return whether an operation makes a copy of a source."""
+    return isinstance(op, BlockFunction) and op.function == HOLD
+
+
+def hold_sources(roots: list[Expr], copies: dict[str, Copy], stored: Callable[[str], bool]) -> list[Expr]:
     """Return simplified expressions that read copies of some sources, on these grids, in place of the sources.
 
     Where moves alone read a source, and all the same slices of its axes, no more than these is held.
     """
-    cuts: dict[str, set[tuple[tuple[Slice, int], ...]]] = {token: set() for token in grids}
+    cuts: dict[str, set[tuple[tuple[Slice, int], ...]]] = {token: set() for token in copies}
     nodes = [node for node in walk(roots, lambda node: stored(node.token)) if not stored(node.token)]
     for node in nodes:
         for k, child in enumerate(node.operands):
@@ -66,19 +86,21 @@ def hold_sources(roots: list[Expr], grids: dict[str, Grid], stored: Callable[[st
                 cuts[child.token].add(tuple([cut[:2] for cut in _cut_route(node, k)]))
 
     def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:
-        if not any(child.token in grids for child in node.operands):
+        if not any(child.token in copies for child in node.operands):
             return with_operands(node, operands)
         routes, over = list(node.op.routes) if isinstance(node.op, Move) else [], list(operands)
         for k, source in enumerate(node.operands):
-            if (grid := grids.get(source.token)) is None:
+            if (copy := copies.get(source.token)) is None:
                 continue
-            whole = Expr(source.op, (), grid, source.dtype, source.origin)
-            if grid != source.grid and not reads_by_positions(node.op):
-                over[k] = Expr(rechunk(grid.ndim), (hold(whole),), source.grid, source.dtype, source.origin)
-            elif routes and len(cuts[source.token]) == 1:
-                over[k], routes[k] = _hold_part(whole, _cut_route(node, k), routes[k])
+            whole = Expr(source.op, (), copy.grid, source.dtype, source.origin)
+            cut = _cut_route(node, k)
+            if copy.parts != source.grid and not reads_by_positions(node.op):
+                held = hold(whole, copy.parts)
+                over[k] = Expr(rechunk(held.grid.ndim), (held,), source.grid, source.dtype, source.origin)
+            elif routes and len(cuts[source.token]) == 1 and tuple(each.length for each in cut) != source.shape:
+                over[k], routes[k] = _hold_part(whole, cut, routes[k])
             else:
-                over[k] = hold(whole)
+                over[k] = hold(whole, copy.parts)
         if not isinstance(node.op, Move):
             return node.over(tuple(over), node.pin)
         op = replace(node.op, routes=tuple(routes))
@@ -122,8 +144,6 @@ def _cut_route(node: Expr, number: int) -> list[_Cut]:
 
 def _hold_part(source: Expr, cuts: list[_Cut], route: Route) -> tuple[Expr, Route]:
     """Return a copy of the slices of a source, cut where its chunks end, and the route that reads it."""
-    if tuple(cut.length for cut in cuts) == source.shape:
-        return hold(source), route
     axes = []
     for cut, axis in zip(cuts, source.grid.axes, strict=True):
         borders = np.append(axis.start(np.arange(axis.count)), axis.length)
@@ -135,8 +155,8 @@ def _hold_part(source: Expr, cuts: list[_Cut], route: Route) -> tuple[Expr, Rout
     return hold(part), Route(tuple((target, cut.rest) for (target, _), cut in zip(route.axes, cuts, strict=True)))
 
 
-def find_read_often(stages: list[Stage], room: int) -> dict[str, Grid]:
-    """Return the sources that stages would decode again and again, by token, and the grids on which to hold them.
+def find_read_often(stages: list[Stage], room: int) -> dict[str, Copy]:
+    """Return the sources that stages would decode again and again, by token, and how to hold them.
 
     `room` is how many bytes all ranks have.
     """
@@ -156,14 +176,14 @@ def find_read_often(stages: list[Stage], room: int) -> dict[str, Grid]:
             nbytes = source.nbytes * wanted // source.chunks.nblocks
             again = token in before and nbytes <= room // 2 and source.total > OFTEN * wanted
             if again or len(read) > (OFTEN if nbytes <= room else MUCH) * wanted:
-                found[token] = source.grid
+                found[token] = Copy(source.grid, source.cut_for(stage) if nbytes > room else source.grid)
     return found
 
 
-def _find_read_in_scraps(stages: list[Stage], room: int) -> dict[str, Grid]:
+def _find_read_in_scraps(stages: list[Stage], room: int) -> dict[str, Copy]:
     """Return the plain files whose chunks stages read in many small pieces, each of which is asked for by itself."""
     files = {s.token: s for s in stages if s.data is not None and s.data.file is not None and not s.data.slow}
-    found: dict[str, Grid] = {}
+    found: dict[str, Copy] = {}
     for stage in stages if files else ():
         for number, token in enumerate(stage.inputs):
             source = files.get(token)
@@ -174,7 +194,7 @@ def _find_read_in_scraps(stages: list[Stage], room: int) -> dict[str, Grid]:
             items = np.concatenate([np.zeros(0, np.int64), *(each.items for each in rows)])
             nbytes = int(source.grid.block_sizes(distinct(items)).sum()) * source.dtype.itemsize
             if len(items) > SCRAPS * len(distinct(items)) and nbytes < SCRAP * len(items) and nbytes <= room // 2:
-                found[token] = source.grid
+                found[token] = Copy(source.grid, source.grid)
     return found
 
 
@@ -209,6 +229,32 @@ class _Stored:
                 items += [found.items for k, found in rows if k in mine]
         read += [self._chunks_of(np.arange(self._blocks.nblocks)).of(each) for each in whole if len(each)]
         return np.concatenate([np.zeros(0, np.int64), *read])
+
+    def cut_for(self, stage: Stage) -> Grid:
+        """Return the grid of blocks cut along axes of one block each, where blocks of a stage that reads them end."""
+        counts = self.grid.counts
+        first = max((axis + 1 for axis, count in enumerate(counts) if count > 1), default=0)
+        axes, most = list(self.grid.axes), self.grid.largest * self.nbytes // max(1, self.grid.size) // PART
+        for axis in range(first, len(axes)):
+            borders = self._borders(stage, axis)
+            if (every := -(-(len(borders) + 1) // most) if most > 1 else 0) and len(borders[every - 1 :: every]):
+                ends = [0, *borders[every - 1 :: every].tolist(), axes[axis].length]
+                axes[axis] = Axis.of_sizes(np.diff(ends))
+                most //= axes[axis].count
+        return Grid(axes)
+
+    def _borders(self, stage: Stage, axis: int) -> Index:
+        """Return where, within one axis of the source, blocks of a stage end that take it as it is."""
+        for value in stage.program.values:
+            if not isinstance(value, Load) or not isinstance(value.access, Move):
+                continue
+            for number, route in zip(value.inputs, value.access.routes, strict=True):
+                target, positions = route.axes[axis]
+                if stage.inputs[number] == self.token and isinstance(positions, Slice) and positions.step == 1:
+                    read = (value.frame or stage.domain).axes[target] if target is not None else None
+                    starts = positions.start + read.start(np.arange(1, read.count)) if read else np.zeros(0, np.int64)
+                    return starts[(starts > 0) & (starts < self.grid.shape[axis])]
+        return np.zeros(0, np.int64)
 
     def _chunks_of(self, blocks: Index) -> Rows:
         (rows,) = rechunk(self._blocks.ndim).rows(self._blocks, (self.chunks,), blocks)

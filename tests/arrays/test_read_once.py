@@ -99,3 +99,37 @@ def test_each_is_decoded_once(name, chunks):
         for _ in range(3):
             np.testing.assert_allclose(operation(x).compute(), expected, rtol=1e-12)
         assert source.decoded.max() == 4
+
+
+LARGE = np.random.default_rng(4).random((500, 60, 64))
+
+
+class Large(Stored):
+    """More than the arena holds."""
+
+    shape, chunks = LARGE.shape, (16, 60, 64)
+
+    def __init__(self):
+        self.decoded, self._lock = np.zeros(-(-500 // 16), int), threading.Lock()
+
+    def __getitem__(self, key):
+        with self._lock:
+            self.decoded[key[0].start // 16 : -(-key[0].stop // 16)] += 1
+        return LARGE[key]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "parts"), [((-1, 8, 16), 4), ((-1, -1, 5), 7), ((-1, 12, 64), 5), ((100, 60, 1), 7)], ids=str
+)
+def test_a_copy_on_disk_lies_in_the_parts_that_are_read(chunks, parts):
+    """Else each column of blocks would have the disk read all of the copy."""
+    source = Large()
+    with wr.Cluster(memory="8 MiB", threads=2):
+        x = wr.from_array(source, chunks=source.chunks).rechunk(chunks)
+        held = [stage for stage in wr.explain(x).stages if stage.name == "from_array"]
+        assert [stage.blocks for stage in held] == [32 * parts]
+        assert [stage.tasks for stage in held] == [32]
+        np.testing.assert_array_equal(x.compute(), LARGE)
+        np.testing.assert_array_equal((x[7:, ::3] * 2).compute(), LARGE[7:, ::3] * 2)
+        np.testing.assert_allclose(wr.median(x, axis=0).compute(), np.median(LARGE, axis=0))
+    assert source.decoded.max() <= 3

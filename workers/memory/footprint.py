@@ -132,7 +132,12 @@ def _block(grid: Grid, itemsize: int) -> int:
 
 
 def _frame_blocks(stage: Stage) -> int:
-    """Return how many blocks a frame has: one, or several small ones of a task that fit a tile."""
+    """Return how many blocks a frame has: one, or several small ones of a task that fit a tile.
+
+    Parts of one stored block, which is read once, count as one.
+    """
+    if stage.holds:
+        return 1
     several = max(1, TILE // max(1, stage.domain.largest))
     return min(several, stage.domain.nblocks, stage.blocks_per_task * math.prod(stage.groups))
 

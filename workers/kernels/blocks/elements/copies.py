@@ -19,7 +19,15 @@ def copy(block: Array, *, out: Array) -> Array:
     return out
 
 
-hold = restore = copy
+restore = copy
+
+
+@filling
+def hold(block: Array, parts: int, *, where: tuple[slice, ...], out: Array) -> Array:
+    """Return a copy of a block, or of the part of it that lies `where`: axes that are cut have one block."""
+    part = [own if n > own.stop - own.start else slice(None) for own, n in zip(where, block.shape, strict=True)]
+    np.copyto(out, block[(*part,)])
+    return out
 
 
 @filling
