@@ -18,14 +18,14 @@ from .base import ArrayBase, NotPickled, alias, check_device, check_own, note_vi
 from .creation import arrow
 from .display.methods import Looks
 from .execution import compute as verbs
-from .execution.again import compute_value
+from .execution.auto_persist import compute_value
 from .execution.local import LocalParts
 from .execution.scalar_reads import element
-from .indexing.block_view import BlockView
 from .indexing.getitem import getitem
-from .indexing.lost_writes import LOST, is_blank, is_view_key, warn_lost, warn_turns
-from .indexing.points import PointView
-from .indexing.setitem import assign
+from .indexing.views.block_view import BlockView
+from .indexing.views.points import PointView
+from .indexing.writes.lost_writes import LOST, is_blank, is_view_key, warn_lost, warn_turns
+from .indexing.writes.setitem import assign
 from .interop import pandas
 from .interop.array_api import namespace
 from .interop.dlpack import CPU, to_dlpack

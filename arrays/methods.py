@@ -9,16 +9,19 @@ from .base import ArrayBase, check_axis, check_own, wrap
 from .chunking import rechunk as rechunking
 from .creation import diagonals
 from .files import npy
-from .files import store as storing
 from .files.folder import save
-from .files.parquet import to_parquet
+from .files.tables.parquet import to_parquet
+from .files.writing import store as storing
 from .indexing import nonzero as searching
-from .indexing import points
-from .indexing.flat_view import FlatView
-from .indexing.putting import put
-from .ops import cumulative, extremes, joining, moving, products, reshaping, spreads, taking, ufuncs, views
-from .ops import elementwise as ew
-from .ops import reductions as red
+from .indexing.views import points
+from .indexing.views.flat_view import FlatView
+from .indexing.writes.putting import put
+from .ops.elementwise import functions as ew
+from .ops.elementwise import ufuncs
+from .ops.moves import axis_moves, joining, reshaping, taking, views
+from .ops.products import matrices
+from .ops.reductions import cumulative, extremes, spreads
+from .ops.reductions import sums as red
 from .sorting import search, sorts, top
 from .statistics import central
 from .user_functions import map_blocks as mapping
@@ -63,15 +66,15 @@ class Methods(ArrayBase):
     argsort = method(sorts.argsort)
     argpartition = method(sorts.argpartition)
     searchsorted = method(search.searchsorted)
-    swapaxes = method(moving.swapaxes)
-    squeeze = method(moving.squeeze)
+    swapaxes = method(axis_moves.swapaxes)
+    squeeze = method(axis_moves.squeeze)
     ravel = method(reshaping.ravel)
     rechunk = method(rechunking.rechunk)
     take = method(taking.take)
     choose = method(taking.choose)
     nonzero = method(searching.nonzero)
     repeat = method(joining.repeat)
-    dot = method(products.dot)
+    dot = method(matrices.dot)
     trace = method(diagonals.trace)
     diagonal = method(diagonals.diagonal)
     to_npy = method(npy.to_npy)
@@ -323,17 +326,17 @@ class Methods(ArrayBase):
     @property
     def T(self) -> Array:
         """The array with its axes reversed."""
-        return moving.transpose(self)
+        return axis_moves.transpose(self)
 
     @property
     def mT(self) -> Array:
         """The array with its last two axes swapped."""
-        return moving.matrix_transpose(self)
+        return axis_moves.matrix_transpose(self)
 
-    @documented(moving.transpose)
+    @documented(axis_moves.transpose)
     def transpose(self, *axes: Any) -> Array:
         given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return moving.transpose(self, given or None)
+        return axis_moves.transpose(self, given or None)
 
     @documented(reshaping.reshape)
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None, chunks: Any = None) -> Array:
@@ -393,7 +396,7 @@ class Methods(ArrayBase):
         ...     wr.from_hdf5(path, "ones").sum().compute()
         np.float64(4.0)
         """
-        from .files.hdf5 import to_hdf5
+        from .files.chunked.hdf5 import to_hdf5
 
         return to_hdf5(filename, datapath, self, **kwargs)
 
@@ -430,7 +433,7 @@ class Methods(ArrayBase):
         ...     wr.from_zarr(path).sum().compute()
         np.float64(4.0)
         """
-        from .files.zarr import to_zarr
+        from .files.chunked.zarr import to_zarr
 
         return to_zarr(self, *args, **kwargs)
 

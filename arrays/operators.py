@@ -13,14 +13,14 @@ import numpy as np
 from ..graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ..graph.kinds.source import Full
 from .base import SCALARS, ArrayBase, make
-from .indexing.lost_writes import warn_apart
-from .ops import ufuncs as ew
-from .ops.elementwise_nodes import apply, cast
-from .ops.products import matmul
+from .indexing.writes.lost_writes import warn_apart
+from .ops.elementwise import ufuncs as ew
+from .ops.elementwise.nodes import apply, cast
+from .ops.products.matrices import matmul
 
 if TYPE_CHECKING:
     from .array import Array
-    from .ops.ufunc import Ufunc
+    from .ops.elementwise.ufunc import Ufunc
 
 _OPERANDS = (*SCALARS, ArrayBase, np.ndarray, list, tuple, str, bytes)
 Binary = Callable[[Any, Any], Any]

@@ -13,9 +13,10 @@ from ..graph.kinds.mapping import BlockFunction
 from .base import ArrayBase, as_array_nocopy, check_shape, make
 from .execution.compute import compute
 from .execution.deferred import evaluate
-from .ops import elementwise as ew
-from .ops import extremes, ufuncs
-from .ops import reductions as red
+from .ops.elementwise import functions as ew
+from .ops.elementwise import ufuncs
+from .ops.reductions import extremes
+from .ops.reductions import sums as red
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -28,7 +28,7 @@ import windrow as wr
 from windrow.arrays.base import ArrayBase, make
 from windrow.arrays.execution.deferred import outline_plan
 from windrow.arrays.interop.unsupported import reason
-from windrow.arrays.ops.ufunc import Ufunc
+from windrow.arrays.ops.elementwise.ufunc import Ufunc
 from windrow.graph.chunks.block_reads import ByBlock
 from windrow.graph.expr.expr import Expr, walk
 from windrow.graph.kinds.contraction import Contract

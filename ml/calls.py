@@ -26,7 +26,7 @@ import numpy as np
 
 from ..arrays.base import ArrayBase, make
 from ..arrays.creation.from_data import from_array
-from ..arrays.user_functions.pickling import payload, pickler
+from ..arrays.user_functions.travel.pickling import payload, pickler
 from ..graph.chunks.grid import Axis, Grid
 from ..graph.errors import WindrowError
 from ..graph.kinds.mapping import MapBlocks

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays.base import ArrayBase, make
 from ..arrays.execution.compute import persist
-from ..arrays.user_functions.pickling import payload
+from ..arrays.user_functions.travel.pickling import payload
 from ..graph.chunks.grid import Grid
 from ..graph.errors import ShapeError, bad
 from ..graph.expr import names

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..arrays.base import ArrayBase, as_array, make
 from ..arrays.chunking.rechunk import regrid
-from ..arrays.ops.elementwise import where
-from ..arrays.ops.ufuncs import equal
-from ..arrays.user_functions.pickling import payload
+from ..arrays.ops.elementwise.functions import where
+from ..arrays.ops.elementwise.ufuncs import equal
+from ..arrays.user_functions.travel.pickling import payload
 from ..graph.chunks.grid import Axis, Grid
 from ..graph.errors import ArgumentError, DTypeError, bad
 from ..graph.expr.origin import publish as publish_code

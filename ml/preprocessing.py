@@ -9,8 +9,8 @@ from sklearn import preprocessing as own
 from sklearn.base import clone
 
 from ..arrays.execution.compute import compute
-from ..arrays.ops.elementwise import where
-from ..arrays.ops.ufuncs import isnan
+from ..arrays.ops.elementwise.functions import where
+from ..arrays.ops.elementwise.ufuncs import isnan
 from ..graph.errors import BadValue, bad
 from ..workers.public_api import publish
 from .fitted import Lazily

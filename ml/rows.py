@@ -16,7 +16,7 @@ from ..arrays.base import ArrayBase, as_array, as_array_nocopy, make
 from ..arrays.chunking.rechunk import regrid
 from ..arrays.execution.compute import compute
 from ..arrays.sorting import unique_values
-from ..arrays.user_functions.pickling import payload
+from ..arrays.user_functions.travel.pickling import payload
 from ..graph.chunks.grid import Axis, Grid
 from ..graph.errors import ArgumentError, BadValue, DTypeError, ShapeError, bad
 from ..graph.kinds.mapping import MapBlocks

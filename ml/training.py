@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays.execution.compute import compute
-from ..arrays.user_functions.pickling import payload
+from ..arrays.user_functions.travel.pickling import payload
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
 from ..scheduler.session.cluster import session

@@ -15,7 +15,7 @@ from numpydoc.docscrape import NumpyDocString
 
 import windrow as wr
 from windrow import ml
-from windrow.arrays.ops.ufunc import Ufunc
+from windrow.arrays.ops.elementwise.ufunc import Ufunc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,10 +22,7 @@ FILES = sorted(
 )
 LONGEST = 500
 LOOSE = 12
-CROWDED = {
-    "arrays/files": 24, "arrays/indexing": 14, "arrays/linalg": 16, "arrays/ndimage": 16, "arrays/ops": 30,
-    "arrays/random": 14, "arrays/user_functions": 14, "ml": 18, "ml/averaging": 20, "ml/keras": 18,
-}  # fmt: skip
+CROWDED = {"ml": 18, "ml/averaging": 20, "ml/keras": 18}
 """Folders that have more files than a reader sees at once, and how many: none may come to them, nor a folder."""
 BLOCKS = "windrow.workers.kernels.blocks"
 HEAVY = ("mpi4py", "numba", "matplotlib", "networkx", "scipy", "sklearn", "tensorflow", "dask")

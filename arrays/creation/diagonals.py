@@ -14,10 +14,10 @@ from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ..base import as_array, check_axis, check_shape, make
 from ..chunking.rechunk import regrid
-from ..ops.elementwise import where
-from ..ops.moving import expand_dims, moveaxis
+from ..ops.elementwise.functions import where
+from ..ops.moves.axis_moves import expand_dims, moveaxis
 from ..ops.outputs import deliver_reduced
-from ..ops.reductions import sum
+from ..ops.reductions.sums import sum
 from .ranges import arange
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from ...graph.errors import ShapeError, bad
 from ...graph.kinds.source import Constant, Full
 from ..base import ArrayBase, as_array, broadcast_shape, check_device, check_dtype, check_shape, grid_for, make
 from ..chunking.rechunk import regrid
-from ..ops.broadcasting import broadcast_to
-from ..ops.elementwise_nodes import cast_values
+from ..ops.elementwise.nodes import cast_values
+from ..ops.moves.broadcasting import broadcast_to
 from ..values import copied, hold
 
 if TYPE_CHECKING:

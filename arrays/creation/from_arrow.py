@@ -12,7 +12,7 @@ from ...workers.sources.arrow import arrow, is_arrow
 from ...workers.sources.arrow_nulls import mask_nulls
 from ..base import ArrayBase, grid_for
 from ..chunking.rechunk import regrid
-from ..ops.joining import concatenate, stack
+from ..ops.moves.joining import concatenate, stack
 from .arrow import plain_pieces, read_pieces
 from .from_data import from_array
 

@@ -21,9 +21,9 @@ from ..base import (
     wrap_host,
 )
 from ..chunking.stored import decoded_chunks, grid_over, stored_chunks
-from ..ops.elementwise import astype
-from ..ops.joining import concatenate, stack
-from ..ops.moving import expand_dims
+from ..ops.elementwise.functions import astype
+from ..ops.moves.axis_moves import expand_dims
+from ..ops.moves.joining import concatenate, stack
 from .arrow import arrow_pieces
 from .not_arrays import refuse_source
 

@@ -11,11 +11,11 @@ from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ..base import ArrayBase, as_array, check_axis, check_dtype, check_shape, grid_for
 from ..chunking.rechunk import common_axes, regrid
-from ..ops.broadcasting import broadcast_to
-from ..ops.elementwise import astype, where
-from ..ops.joining import stack
-from ..ops.moving import swapaxes
-from ..ops.ufuncs import equal, multiply, power
+from ..ops.elementwise.functions import astype, where
+from ..ops.elementwise.ufuncs import equal, multiply, power
+from ..ops.moves.axis_moves import swapaxes
+from ..ops.moves.broadcasting import broadcast_to
+from ..ops.moves.joining import stack
 from .filled import zeros
 from .ranges import arange, linspace
 

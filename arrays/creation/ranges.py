@@ -11,10 +11,10 @@ from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.source import Eye, Ramp
 from ..base import LONGEST, ArrayBase, as_array, check_device, check_dtype, check_shape, grid_for, make
-from ..ops.elementwise import astype, where
-from ..ops.elementwise_nodes import cast
-from ..ops.moving import moveaxis
-from ..ops.ufuncs import add, divide, equal, floor, greater_equal, multiply, subtract
+from ..ops.elementwise.functions import astype, where
+from ..ops.elementwise.nodes import cast
+from ..ops.elementwise.ufuncs import add, divide, equal, floor, greater_equal, multiply, subtract
+from ..ops.moves.axis_moves import moveaxis
 from ..values import assigned, hold
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ..base import as_array, check_axis, check_dtype
 from ..creation.ranges import arange
-from ..ops.elementwise import astype, where
-from ..ops.joining import roll
+from ..ops.elementwise.functions import astype, where
+from ..ops.moves.joining import roll
 from .plans import length_of
 
 if TYPE_CHECKING:

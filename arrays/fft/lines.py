@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..ops.elementwise.ufuncs import conjugate
 from ..ops.outputs import deliver
-from ..ops.ufuncs import conjugate
 from .plans import apply_steps, line_step, norm_of, operand
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ..base import as_array, check_axis, make
 from ..chunking.coalesce import whole
-from ..ops.elementwise import astype, real
-from ..ops.joining import concatenate
-from ..ops.moving import moveaxis, swapaxes
-from ..ops.reshaping import reshape
-from ..ops.taking import flip
-from ..ops.ufuncs import conjugate
+from ..ops.elementwise.functions import astype, real
+from ..ops.elementwise.ufuncs import conjugate
+from ..ops.moves.axis_moves import moveaxis, swapaxes
+from ..ops.moves.joining import concatenate
+from ..ops.moves.reshaping import reshape
+from ..ops.moves.taking import flip
 
 if TYPE_CHECKING:
     from ..array import Array

@@ -20,8 +20,8 @@ from ...workers.sources.arrow_folder import ArrowFolder, Runs, file_name
 from ..base import as_array_nocopy, check_grid, make, wrap
 from ..chunking.rechunk import rechunk, regrid
 from ..execution.deferred import evaluate
-from .aside import aside, check_sizes, path_of, runs_of, write_once
 from .npy import map_file, pack_fields, to_npy
+from .writing.atomic_write import aside, check_sizes, path_of, runs_of, write_once
 
 if TYPE_CHECKING:
     from ...graph.expr.expr import DType

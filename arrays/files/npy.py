@@ -22,11 +22,11 @@ from ..base import as_array_nocopy, grid_for, make, wrap
 from ..chunking.rechunk import regrid
 from ..creation.from_data import from_array
 from ..execution.deferred import evaluate
-from ..ops.elementwise import astype
-from .aside import aside, path_of, write_once
-from .finding import find_one, location, read_options, refuse_special
-from .uploading import upload_file
-from .writing import write_in_order
+from ..ops.elementwise.functions import astype
+from .glob import find_one, location, read_options, refuse_special
+from .writing.atomic_write import aside, path_of, write_once
+from .writing.into_arrays import write_in_order
+from .writing.uploading import upload_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ...graph.expr.expr import DType
     from ...workers.sources.formats.places import Place
     from ..array import Array
-    from .finding import Options
+    from .glob import Options
 
 __all__ = [
     "from_npy",

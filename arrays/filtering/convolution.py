@@ -16,9 +16,9 @@ from ..base import check_axis, make
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import attempt, find, numbers
 from ..chunking.rechunk import regrid
-from ..ops.moving import move
-from ..ops.taking import flip
-from ..ops.ufuncs import conjugate
+from ..ops.elementwise.ufuncs import conjugate
+from ..ops.moves.axis_moves import move
+from ..ops.moves.taking import flip
 from .about import ABOUT
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from ..borrowed.documents import described
 from ..borrowed.scipy_calls import attempt, find, numbers, own
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros
-from ..ops.broadcasting import broadcast_to
-from ..ops.elementwise import astype
-from ..ops.joining import concatenate
-from ..ops.moving import moveaxis
+from ..ops.elementwise.functions import astype
+from ..ops.moves.axis_moves import moveaxis
+from ..ops.moves.broadcasting import broadcast_to
+from ..ops.moves.joining import concatenate
 from .about import ABOUT
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import check_axis, make
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import attempt, find, numbers, settled
-from ..ops.moving import move
+from ..ops.moves.axis_moves import move
 from .about import ABOUT
 from .lines import SHORT, along, try_line
 

@@ -12,7 +12,7 @@ from ..base import alias, as_array, make
 from ..chunking.rechunk import regrid
 from ..execution.compute import persist
 from ..execution.deferred import Chosen, defer_unsized
-from ..ops.reshaping import ravel
+from ..ops.moves.reshaping import ravel
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -13,13 +13,13 @@ from ..base import ArrayBase, as_array, check_axes, check_own, check_shape, make
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros, zeros_like
 from ..execution.deferred import defer_unsized
-from ..ops import extremes
-from ..ops.broadcasting import broadcast_to
-from ..ops.elementwise import astype, where
-from ..ops.elementwise_nodes import cast_values, choose
+from ..ops.elementwise.functions import astype, where
+from ..ops.elementwise.nodes import cast_values, choose
+from ..ops.elementwise.ufuncs import logical_not, logical_or, not_equal
+from ..ops.moves.broadcasting import broadcast_to
+from ..ops.moves.taking import flip
 from ..ops.outputs import deliver
-from ..ops.taking import flip
-from ..ops.ufuncs import logical_not, logical_or, not_equal
+from ..ops.reductions import extremes
 from ..values import copied, hold
 
 if TYPE_CHECKING:

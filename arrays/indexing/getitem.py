@@ -28,9 +28,9 @@ from ..base import ArrayBase, alias, as_array, make, wrap
 from ..chunking.rechunk import regrid
 from ..execution.deferred import Chosen, defer, defer_unsized
 from ..execution.scalar_results import SUBARRAY
-from ..ops.broadcasting import broadcast_to
-from ..ops.moving import Step, move, moveaxis, slice_axis
-from ..ops.taking import points_step
+from ..ops.moves.axis_moves import Step, move, moveaxis, slice_axis
+from ..ops.moves.broadcasting import broadcast_to
+from ..ops.moves.taking import points_step
 from .boolean import LARGE_MASK, select, select_known
 from .keys import (
     NEW,
@@ -50,7 +50,7 @@ from .keys import (
     template_of,
     trivial,
 )
-from .setitem_reads import beneath
+from .writes.setitem_reads import beneath
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

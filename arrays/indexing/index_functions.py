@@ -11,7 +11,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, check_shape, make
 from ..chunking.rechunk import align_chunks
 from ..creation.ranges import arange, tri
-from ..ops.reshaping import reshape
+from ..ops.moves.reshaping import reshape
 from .nonzero import nonzero
 
 if TYPE_CHECKING:

@@ -80,7 +80,7 @@ def _array(item: Any) -> Any:
     if hasattr(item, "__array__"):
         return snapshot(item)
     if any(isinstance(each, ArrayBase) for each in item):
-        from ..ops.joining import stack
+        from ..ops.moves.joining import stack
 
         return stack(list(item))
     try:

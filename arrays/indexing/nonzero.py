@@ -13,10 +13,10 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, check_axis, make
 from ..chunking.rechunk import rechunk
 from ..execution.deferred import defer_unsized
-from ..ops.elementwise import astype
-from ..ops.joining import stack
-from ..ops.reshaping import ravel
-from ..ops.ufuncs import floor_divide, not_equal, remainder
+from ..ops.elementwise.functions import astype
+from ..ops.elementwise.ufuncs import floor_divide, not_equal, remainder
+from ..ops.moves.joining import stack
+from ..ops.moves.reshaping import ravel
 from .boolean import count_by_chunk
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ...graph.kinds.elementwise import Scalar
 from ..files.npy import save_as_numpy
-from ..ops.broadcasting import broadcast_any
-from ..ops.elementwise_nodes import sample_dtypes, split
+from ..ops.elementwise.nodes import sample_dtypes, split
+from ..ops.elementwise.ufuncs import UFUNCS
+from ..ops.moves.broadcasting import broadcast_any
+from ..ops.moves.sliding_window import sliding_window_view
 from ..ops.outputs import deliver
-from ..ops.sliding_window import sliding_window_view
-from ..ops.ufuncs import UFUNCS
 from ..user_functions.gufunc import apply_gufunc
 from ..user_functions.gufunc_signature import read
 from ..user_functions.map_blocks import map_blocks
-from ..user_functions.pickling import function_of
+from ..user_functions.travel.pickling import function_of
 from .texts import TEXTS
 
 if TYPE_CHECKING:

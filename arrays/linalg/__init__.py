@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from numpy.linalg import LinAlgError
 
-from .compressed import compression_level, compression_matrix, sfqr, svd_compressed, tsqr
 from .condition import cond
-from .definite import cholesky
-from .eigen import eig, eigh, eigvals, eigvalsh
-from .elimination import det, inv, slogdet, solve
+from .factors.compressed import compression_level, compression_matrix, sfqr, svd_compressed, tsqr
+from .factors.definite import cholesky
+from .factors.eigen import eig, eigh, eigvals, eigvalsh
+from .factors.elimination import det, inv, slogdet, solve
+from .factors.orthogonal import qr
+from .factors.singular import matrix_rank, pinv, svd, svdvals
+from .factors.triangular import lu, solve_triangular
 from .least import lstsq
 from .norms import matrix_norm, norm, vector_norm
-from .orthogonal import qr
 from .powers import matrix_power, multi_dot
-from .singular import matrix_rank, pinv, svd, svdvals
 from .standard import cross, diagonal, matmul, matrix_transpose, outer, tensordot, trace, vecdot
 from .tensors import tensorinv, tensorsolve
-from .triangular import lu, solve_triangular
 
 __all__ = [
     "LinAlgError",

@@ -14,8 +14,8 @@ from ...graph.kinds.move import Move, Route
 from ..base import as_array, broadcast_shape, make
 from ..chunking.coalesce import whole_grid
 from ..chunking.rechunk import regrid
-from ..ops.elementwise import astype
-from ..ops.reduction_nodes import native
+from ..ops.elementwise.functions import astype
+from ..ops.reductions.nodes import native
 from ..refitting import refittable
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import bad
-from ..ops.elementwise import astype, where
-from ..ops.extremes import any
-from ..ops.ufuncs import divide, isnan, logical_and, logical_not, multiply
+from ..ops.elementwise.functions import astype, where
+from ..ops.elementwise.ufuncs import divide, isnan, logical_and, logical_not, multiply
+from ..ops.reductions.extremes import any
 from .common import MatrixError, matrices, real_dtype
-from .elimination import inverse
+from .factors.elimination import inverse
+from .factors.singular import svdvals
 from .norms import norm
-from .singular import svdvals
 
 if TYPE_CHECKING:
     from ..array import Array

@@ -13,14 +13,14 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.keyword_hints import refuse
 from ..base import ArrayBase, as_array, check_dtype
 from ..creation.diagonals import diagonal
-from ..ops.elementwise import astype
-from ..ops.extremes import any as any_of
-from ..ops.moving import expand_dims, squeeze, transpose
+from ..ops.elementwise.functions import astype
+from ..ops.elementwise.ufuncs import logical_and, multiply
+from ..ops.moves.axis_moves import expand_dims, squeeze, transpose
+from ..ops.moves.sliding_window import reduce_below
 from ..ops.outputs import deliver
-from ..ops.products import contract
-from ..ops.reductions import sum as summed
-from ..ops.sliding_window import reduce_below
-from ..ops.ufuncs import logical_and, multiply
+from ..ops.products.matrices import contract
+from ..ops.reductions.extremes import any as any_of
+from ..ops.reductions.sums import sum as summed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,11 +12,11 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, make
 from ..chunking.rechunk import regrid
 from ..execution.deferred import defer_unsized
-from ..ops.elementwise import astype, real
-from ..ops.joining import concatenate
-from ..ops.moving import expand_dims
+from ..ops.elementwise.functions import astype, real
+from ..ops.moves.axis_moves import expand_dims
+from ..ops.moves.joining import concatenate
 from .common import MatrixError, by_blocks, inexact, matrices, real_dtype, wide
-from .orthogonal import triangle
+from .factors.orthogonal import triangle
 
 if TYPE_CHECKING:
     from collections.abc import Generator

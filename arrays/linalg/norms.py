@@ -8,13 +8,13 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, AxisError, ShapeError, bad
 from ..base import as_array, check_axis
-from ..ops.elementwise import astype, imag, real
-from ..ops.extremes import amax, amin
-from ..ops.moving import expand_dims, moveaxis
-from ..ops.reductions import sum as summed
-from ..ops.ufuncs import abs, multiply, not_equal, power, sqrt
+from ..ops.elementwise.functions import astype, imag, real
+from ..ops.elementwise.ufuncs import abs, multiply, not_equal, power, sqrt
+from ..ops.moves.axis_moves import expand_dims, moveaxis
+from ..ops.reductions.extremes import amax, amin
+from ..ops.reductions.sums import sum as summed
 from .common import real_dtype
-from .singular import svdvals
+from .factors.singular import svdvals
 
 if TYPE_CHECKING:
     from ..array import Array

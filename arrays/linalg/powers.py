@@ -8,12 +8,12 @@ from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
 from ..base import ArrayBase, as_array
 from ..creation.ranges import eye
-from ..ops.broadcasting import broadcast_to
-from ..ops.moving import expand_dims
+from ..ops.moves.axis_moves import expand_dims
+from ..ops.moves.broadcasting import broadcast_to
 from ..ops.outputs import deliver
-from ..ops.products import matmul
+from ..ops.products.matrices import matmul
 from .common import MatrixError
-from .elimination import inv
+from .factors.elimination import inv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import ShapeError, bad
 from ..base import as_array, check_axis
 from ..creation import diagonals
-from ..ops import products, vectors
-from ..ops.moving import matrix_transpose
+from ..ops.moves.axis_moves import matrix_transpose
+from ..ops.products import matrices, vectors
 from .common import MatrixError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = [
     "vecdot",
 ]
 
-matmul = products.matmul
+matmul = matrices.matmul
 vecdot = vectors.vecdot
 
 
@@ -106,7 +106,7 @@ def outer(x1: Any, x2: Any, /) -> Array:
         array = as_array("outer", name, value)
         if array.ndim != 1:
             raise MatrixError(bad("outer", name, array.shape, "a 1-D array"))
-    found: Array = products.outer(x1, x2)
+    found: Array = matrices.outer(x1, x2)
     return found
 
 
@@ -142,7 +142,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
     >>> wr.linalg.tensordot(wr.ones((2, 3)), wr.ones((3, 4)), axes=1).shape
     (2, 4)
     """
-    return products.tensordot(x1, x2, axes)
+    return matrices.tensordot(x1, x2, axes)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Array:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ...graph.arguments import check_integer
 from ...graph.errors import bad
 from ..base import as_array, check_axis
-from ..ops.moving import transpose
+from ..ops.moves.axis_moves import transpose
 from .common import MatrixError
-from .elimination import inv, solve
+from .factors.elimination import inv, solve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,8 +24,8 @@ from ...workers.stencil_loops.slabs import count_bytes
 from ..base import make, wrap
 from ..chunking.rechunk import regrid
 from ..execution.deferred import evaluate
-from ..user_functions.pickling import payload
 from ..user_functions.spmd import _fill
+from ..user_functions.travel.pickling import payload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ..base import as_array, wrap
-from ..ops.joining import stack
+from ..ops.moves.joining import stack
 from .structures import Structure, take_apart
 
 if TYPE_CHECKING:

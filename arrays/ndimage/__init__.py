@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .binary import (
+from .distance import distance_transform_cdt, distance_transform_edt
+from .filters.binary import (
     binary_closing,
     binary_dilation,
     binary_erosion,
@@ -11,8 +12,9 @@ from .binary import (
     binary_opening,
     binary_propagation,
 )
-from .gaussians import gaussian_filter, gaussian_filter1d, gaussian_gradient_magnitude, gaussian_laplace
-from .grey import (
+from .filters.gaussians import gaussian_filter, gaussian_filter1d, gaussian_gradient_magnitude, gaussian_laplace
+from .filters.generic import generic_filter, generic_filter1d
+from .filters.grey import (
     black_tophat,
     grey_closing,
     grey_dilation,
@@ -22,9 +24,7 @@ from .grey import (
     morphological_laplace,
     white_tophat,
 )
-from .interpolation import affine_transform, map_coordinates, rotate, shift, zoom
-from .labels import find_objects, generate_binary_structure, iterate_structure, label
-from .linear import (
+from .filters.linear import (
     convolve,
     convolve1d,
     correlate,
@@ -35,7 +35,20 @@ from .linear import (
     uniform_filter,
     uniform_filter1d,
 )
-from .measurements import (
+from .filters.ranks import (
+    maximum_filter,
+    maximum_filter1d,
+    median_filter,
+    minimum_filter,
+    minimum_filter1d,
+    percentile_filter,
+    rank_filter,
+)
+from .interpolation.fourier import fourier_ellipsoid, fourier_gaussian, fourier_shift, fourier_uniform
+from .interpolation.interpolation import affine_transform, map_coordinates, rotate, shift, zoom
+from .interpolation.splines import spline_filter, spline_filter1d
+from .measurements.labels import find_objects, generate_binary_structure, iterate_structure, label
+from .measurements.measurements import (
     center_of_mass,
     extrema,
     histogram,
@@ -49,19 +62,6 @@ from .measurements import (
     sum_labels,
     variance,
 )
-from .own import generic_filter, generic_filter1d
-from .ranks import (
-    maximum_filter,
-    maximum_filter1d,
-    median_filter,
-    minimum_filter,
-    minimum_filter1d,
-    percentile_filter,
-    rank_filter,
-)
-from .splines import spline_filter, spline_filter1d
-from .turning import fourier_ellipsoid, fourier_gaussian, fourier_shift, fourier_uniform
-from .wholes import distance_transform_cdt, distance_transform_edt
 
 __all__ = [
     "affine_transform",

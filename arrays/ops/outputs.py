@@ -8,8 +8,8 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ..base import ArrayBase, check_own
-from .broadcasting import broadcast_to
-from .elementwise_nodes import cast
+from .elementwise.nodes import cast
+from .moves.broadcasting import broadcast_to
 
 
 def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *, broadcasts: bool = False) -> Any:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
-from . import shared
-from .counts import Counts
-from .gammas import Gammas
-from .legacy import RandomState
-from .location import Location
-from .normals import Normals
+from .distributions.counts import Counts
+from .distributions.gammas import Gammas
+from .distributions.location import Location
+from .distributions.normals import Normals
+from .distributions.plain import Plain
+from .distributions.shaped import Shaped
+from .distributions.vectors import Vectors
+from .legacy import shared
+from .legacy.random_state import RandomState
+from .legacy.shared import *
 from .orders import Orders
-from .plain import Plain
-from .shaped import Shaped
-from .shared import *
 from .state import Philox, stream
-from .vectors import Vectors
 
 if TYPE_CHECKING:
     from numpy.random import SeedSequence

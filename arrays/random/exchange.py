@@ -19,7 +19,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import make, wrap_host
 from ..chunking.rechunk import regrid
 from ..execution.deferred import defer
-from ..ops.moving import Step, move
+from ..ops.moves.axis_moves import Step, move
 
 if TYPE_CHECKING:
     from collections.abc import Generator

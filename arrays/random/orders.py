@@ -14,7 +14,7 @@ from ...workers.kernels.randoms.permuting import Permutation
 from ..base import ArrayBase, check_axis, check_own, check_shape, grid_for, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import regrid
-from ..ops.taking import take
+from ..ops.moves.taking import take
 from .drawing import F8, I8, Drawing, into, parameter, require_known
 from .exchange import permutation_of
 

@@ -10,7 +10,7 @@ from ...graph.arguments import is_integer
 from ...graph.errors import IndexingError, bad
 from ..base import ArrayBase
 from ..indexing.nonzero import nonzero
-from ..ops.broadcasting import broadcast_arrays
+from ..ops.moves.broadcasting import broadcast_arrays
 from ..user_functions.map_blocks import map_blocks
 
 if TYPE_CHECKING:

@@ -18,14 +18,14 @@ from ...workers.kernels.blocks.signal.lines import REACH
 from ..base import ArrayBase, as_array, check_axes, check_axis, make
 from ..chunking.halo import with_halo
 from ..chunking.rechunk import regrid
-from ..ops.broadcasting import broadcast_to
-from ..ops.cumulative import cumsum
-from ..ops.elementwise import astype, where
-from ..ops.elementwise_nodes import cast_values
-from ..ops.joining import concatenate
-from ..ops.reductions import sum as add_up
-from ..ops.reshaping import ravel
-from ..ops.ufuncs import absolute, logical_and, not_equal, remainder, subtract
+from ..ops.elementwise.functions import astype, where
+from ..ops.elementwise.nodes import cast_values
+from ..ops.elementwise.ufuncs import absolute, logical_and, not_equal, remainder, subtract
+from ..ops.moves.broadcasting import broadcast_to
+from ..ops.moves.joining import concatenate
+from ..ops.moves.reshaping import ravel
+from ..ops.reductions.cumulative import cumsum
+from ..ops.reductions.sums import sum as add_up
 from ..refitting import refittable
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, make
 from ..chunking.rechunk import regrid
-from ..ops.moving import move
-from ..ops.taking import flip
-from ..ops.ufuncs import conjugate
+from ..ops.elementwise.ufuncs import conjugate
+from ..ops.moves.axis_moves import move
+from ..ops.moves.taking import flip
 from ..refitting import refittable
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ..base import LONGEST, ArrayBase, as_array, check_axis, make
 from ..chunking.coalesce import whole
-from ..ops.elementwise import astype
-from ..ops.extremes import max as greatest
-from ..ops.extremes import min as least
-from ..ops.joining import concatenate
-from ..ops.moving import slice_axis
-from ..ops.reductions import mean
-from ..ops.taking import map_axis, take_positions
-from ..ops.ufuncs import rint
+from ..ops.elementwise.functions import astype
+from ..ops.elementwise.ufuncs import rint
+from ..ops.moves.axis_moves import slice_axis
+from ..ops.moves.joining import concatenate
+from ..ops.moves.taking import map_axis, take_positions
+from ..ops.reductions.extremes import max as greatest
+from ..ops.reductions.extremes import min as least
+from ..ops.reductions.sums import mean
 from ..user_functions.map_blocks import map_blocks
 from ..values import assigned, hold
 

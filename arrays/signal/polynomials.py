@@ -11,11 +11,11 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ..base import as_array
 from ..creation.diagonals import vander
 from ..linalg import inv, lstsq
-from ..ops.elementwise import astype
-from ..ops.moving import expand_dims, transpose
-from ..ops.products import matmul, outer
-from ..ops.reductions import sum as summed
-from ..ops.ufuncs import divide, multiply, sqrt, square, subtract
+from ..ops.elementwise.functions import astype
+from ..ops.elementwise.ufuncs import divide, multiply, sqrt, square, subtract
+from ..ops.moves.axis_moves import expand_dims, transpose
+from ..ops.products.matrices import matmul, outer
+from ..ops.reductions.sums import sum as summed
 
 __all__ = [
     "polyfit",

@@ -11,9 +11,9 @@ from ...graph.errors import ArgumentError, bad
 from ..base import as_array
 from ..creation.filled import ones
 from ..creation.ranges import arange
-from ..ops.elementwise import where
-from ..ops.elementwise_nodes import apply
-from ..ops.ufuncs import cos, sqrt
+from ..ops.elementwise.functions import where
+from ..ops.elementwise.nodes import apply
+from ..ops.elementwise.ufuncs import cos, sqrt
 
 if TYPE_CHECKING:
     from ..array import Array

@@ -17,7 +17,7 @@ from ...workers.kernels.blocks.order import sorting as blocks
 from ...workers.kernels.compiled.fixed.dealing import BUCKETS
 from ..base import make
 from ..chunking import coalesce
-from ..ops.moving import move
+from ..ops.moves.axis_moves import move
 from .samples import in_memory, merge_sorted, pieces, ranges
 
 if TYPE_CHECKING:

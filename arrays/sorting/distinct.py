@@ -17,11 +17,11 @@ from ..chunking.rechunk import regrid
 from ..execution.compute import persist
 from ..execution.deferred import defer_unsized
 from ..indexing.boolean import select
-from ..ops.cumulative import cumulative_sum
-from ..ops.joining import concatenate
-from ..ops.moving import move, moveaxis
-from ..ops.reshaping import ravel
-from ..ops.ufuncs import minimum
+from ..ops.elementwise.ufuncs import minimum
+from ..ops.moves.axis_moves import move, moveaxis
+from ..ops.moves.joining import concatenate
+from ..ops.moves.reshaping import ravel
+from ..ops.reductions.cumulative import cumulative_sum
 from .samples import merge_sorted, merge_sorted_pair, parts_in_order, positions, restore_order
 from .search import searchsorted
 from .sorts import gather_line

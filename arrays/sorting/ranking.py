@@ -22,10 +22,10 @@ from ..chunking import coalesce
 from ..chunking.rechunk import regrid
 from ..creation.filled import constant
 from ..execution.deferred import defer
-from ..ops.moving import expand_dims, moveaxis
+from ..ops.moves.axis_moves import expand_dims, moveaxis
 from ..ops.outputs import deliver, deliver_reduced
-from ..ops.reduction_nodes import warn_of_few
-from ..ops.reductions import mean
+from ..ops.reductions.nodes import warn_of_few
+from ..ops.reductions.sums import mean
 from .selection import select_quantiles
 from .sorts import LINES, by_lines
 

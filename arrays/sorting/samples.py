@@ -22,7 +22,7 @@ from ..base import make
 from ..chunking import coalesce
 from ..chunking.rechunk import regrid
 from ..execution.compute import persist
-from ..ops.moving import move
+from ..ops.moves.axis_moves import move
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -12,11 +12,11 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, make
 from ..chunking import coalesce
 from ..chunking.rechunk import regrid
-from ..ops import extremes, reductions
-from ..ops.elementwise import astype
-from ..ops.moving import expand_dims
-from ..ops.reshaping import ravel
-from ..ops.ufuncs import logical_not
+from ..ops.elementwise.functions import astype
+from ..ops.elementwise.ufuncs import logical_not
+from ..ops.moves.axis_moves import expand_dims
+from ..ops.moves.reshaping import ravel
+from ..ops.reductions import extremes, sums
 from .sorts import in_chunks, sort
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
         op = BlockFunction(f"order.searching:{function}", params, axes=operand_axes)
         grid = Grid([Axis.regular(axis.count, 1), *x.expr.grid.axes])
         each = make(op, (table, expand_dims(x, 0)), grid, dtype)
-        made: Array = (extremes.any if dtype.kind == "b" else reductions.sum)(each, axis=0)
+        made: Array = (extremes.any if dtype.kind == "b" else sums.sum)(each, axis=0)
         return made
     grid, found = x.expr.grid, None
     for i in range(x.ndim):

@@ -12,10 +12,10 @@ from ..chunking.rechunk import regrid
 from ..execution.compute import persist
 from ..execution.deferred import defer_unsized
 from ..indexing.boolean import select
-from ..ops.elementwise import astype
-from ..ops.joining import concatenate
-from ..ops.reshaping import ravel
-from ..ops.ufuncs import logical_and, logical_not
+from ..ops.elementwise.functions import astype
+from ..ops.elementwise.ufuncs import logical_and, logical_not
+from ..ops.moves.joining import concatenate
+from ..ops.moves.reshaping import ravel
 from .distinct import borders, find_distinct, unique
 from .samples import sort_pair
 from .search import isin

@@ -20,11 +20,11 @@ from ..chunking import coalesce
 from ..chunking.rechunk import align_chunks, regrid
 from ..execution.deferred import defer
 from ..indexing.getitem import pick_field
-from ..ops.elementwise import astype
-from ..ops.joining import stack
-from ..ops.moving import moveaxis
-from ..ops.reshaping import ravel
-from ..ops.taking import flip
+from ..ops.elementwise.functions import astype
+from ..ops.moves.axis_moves import moveaxis
+from ..ops.moves.joining import stack
+from ..ops.moves.reshaping import ravel
+from ..ops.moves.taking import flip
 from .dealing import sort_long
 from .samples import keep_readable, lexsort_long, order_long
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from ...graph.arguments import check_integer
 from ..base import as_array, check_axes, check_dtype
-from ..ops.elementwise import astype
+from ..ops.elementwise.functions import astype
 from ..ops.outputs import deliver
-from ..ops.reductions import mean, sum
+from ..ops.reductions.sums import mean, sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

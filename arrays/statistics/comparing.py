@@ -9,9 +9,9 @@ import numpy as np
 from ...graph.errors import DTypeError
 from ..base import as_array
 from ..creation.filled import constant
-from ..ops import extremes
-from ..ops.elementwise import isclose
-from ..ops.ufuncs import equal, isnan, logical_and, logical_or
+from ..ops.elementwise.functions import isclose
+from ..ops.elementwise.ufuncs import equal, isnan, logical_and, logical_or
+from ..ops.reductions import extremes
 
 if TYPE_CHECKING:
     from ..array import Array

@@ -14,10 +14,10 @@ from ..base import as_array, make
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros
 from ..execution.deferred import defer_unsized
-from ..ops import extremes
-from ..ops import reductions as red
-from ..ops.elementwise import astype
-from ..ops.reduction_nodes import native
+from ..ops.elementwise.functions import astype
+from ..ops.reductions import extremes
+from ..ops.reductions import sums as red
+from ..ops.reductions.nodes import native
 from .bounds import find_bounds
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, make
 from ..chunking.rechunk import regrid
 from ..execution.deferred import defer_unsized
-from ..ops import extremes
-from ..ops import reductions as red
-from ..ops.elementwise import astype
+from ..ops.elementwise.functions import astype
+from ..ops.reductions import extremes
+from ..ops.reductions import sums as red
 from ..refitting import refittable
 from .widths import ESTIMATORS, estimate_edges
 

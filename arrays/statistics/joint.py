@@ -11,9 +11,9 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, few, make
 from ..chunking.rechunk import regrid
-from ..ops import extremes
-from ..ops import reductions as red
-from ..ops.elementwise import astype
+from ..ops.elementwise.functions import astype
+from ..ops.reductions import extremes
+from ..ops.reductions import sums as red
 from .histograms import check_binnable, check_count, check_edges, check_range
 
 if TYPE_CHECKING:

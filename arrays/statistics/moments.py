@@ -12,13 +12,13 @@ from ...workers.public_api import warn
 from ..base import ArrayBase, as_array, check_axes, check_dtype, make
 from ..creation.diagonals import diagonal
 from ..creation.filled import empty
-from ..ops import reductions as red
-from ..ops.broadcasting import broadcast_to
-from ..ops.elementwise import astype, clip, imag, real
-from ..ops.joining import concatenate
-from ..ops.moving import squeeze, transpose
-from ..ops.products import matmul
-from ..ops.ufuncs import conjugate, divide, multiply, sqrt, subtract
+from ..ops.elementwise.functions import astype, clip, imag, real
+from ..ops.elementwise.ufuncs import conjugate, divide, multiply, sqrt, subtract
+from ..ops.moves.axis_moves import squeeze, transpose
+from ..ops.moves.broadcasting import broadcast_to
+from ..ops.moves.joining import concatenate
+from ..ops.products.matrices import matmul
+from ..ops.reductions import sums as red
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

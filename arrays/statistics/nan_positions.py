@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, check_axis, make
-from ..ops import extremes
 from ..ops.outputs import deliver_positions
+from ..ops.reductions import extremes
 from .nans import has_nan
 
 if TYPE_CHECKING:

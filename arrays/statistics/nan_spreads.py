@@ -8,12 +8,12 @@ import numpy as np
 
 from ...graph.kinds.reduction import Reduce, count_reduced, reduce_grid
 from ..base import as_array, make
-from ..ops import reductions as red
-from ..ops.elementwise import astype, where
+from ..ops.elementwise.functions import astype, where
+from ..ops.elementwise.ufuncs import absolute, divide, isnan, square
 from ..ops.outputs import deliver
-from ..ops.reduction_nodes import check_freedom, find_axes, is_usual, warn_of_few
-from ..ops.spreads import std, var
-from ..ops.ufuncs import absolute, divide, isnan, square
+from ..ops.reductions import sums as red
+from ..ops.reductions.nodes import check_freedom, find_axes, is_usual, warn_of_few
+from ..ops.reductions.spreads import std, var
 from .nans import count_not_nan, inexact_dtype, nanmean
 
 if TYPE_CHECKING:

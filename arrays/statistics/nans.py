@@ -10,13 +10,13 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.reduction import Reduce, count_reduced, reduce_grid
 from ..base import as_array, check_dtype, make
 from ..creation.filled import constant
-from ..ops import extremes
-from ..ops import reductions as red
-from ..ops.elementwise import astype, real, where
+from ..ops.elementwise.functions import astype, real, where
+from ..ops.elementwise.ufuncs import add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply
+from ..ops.moves.sliding_window import reduce_windows
 from ..ops.outputs import deliver, deliver_reduced, dtype_by_out
-from ..ops.reduction_nodes import drop_empty_chunks, find_axes, native, warn_of_few
-from ..ops.sliding_window import reduce_windows
-from ..ops.ufuncs import add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply
+from ..ops.reductions import extremes
+from ..ops.reductions import sums as red
+from ..ops.reductions.nodes import drop_empty_chunks, find_axes, native, warn_of_few
 from ..values import assigned, hold
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...graph.kinds.source import Host, Source
 from ..base import as_array
-from ..ops import extremes, spreads
-from ..ops import reductions as red
-from ..ops.ufuncs import greater_equal, less_equal, logical_and
+from ..ops.elementwise.ufuncs import greater_equal, less_equal, logical_and
+from ..ops.reductions import extremes, spreads
+from ..ops.reductions import sums as red
 from ..sorting.quantiles import percentile
 
 if TYPE_CHECKING:

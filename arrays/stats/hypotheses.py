@@ -10,8 +10,8 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ..base import as_array
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import find
-from ..ops.elementwise import clip, where
-from ..ops.ufuncs import absolute, logical_or, sqrt
+from ..ops.elementwise.functions import clip, where
+from ..ops.elementwise.ufuncs import absolute, logical_or, sqrt
 from .samples import ABOUT, Sample, check_alternative, refuse_other, same_lengths
 from .shapes import kurtosis, skew
 

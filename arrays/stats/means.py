@@ -8,8 +8,8 @@ from ...graph.errors import ArgumentError, bad
 from ..base import as_array, few
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import find
-from ..ops.elementwise import astype, where
-from ..ops.ufuncs import exp, log, sqrt
+from ..ops.elementwise.functions import astype, where
+from ..ops.elementwise.ufuncs import exp, log, sqrt
 from ..sorting.quantiles import percentile
 from .samples import ABOUT, Sample, nan_where
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ..base import as_array, check_axes, check_axis
-from ..ops.elementwise import astype, where
-from ..ops.ufuncs import absolute
+from ..ops.elementwise.functions import astype, where
+from ..ops.elementwise.ufuncs import absolute
 
 if TYPE_CHECKING:
     from ..array import Array

@@ -9,8 +9,8 @@ import numpy as np
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
 from ..borrowed.documents import described
-from ..ops.elementwise import where
-from ..ops.ufuncs import sqrt
+from ..ops.elementwise.functions import where
+from ..ops.elementwise.ufuncs import sqrt
 from .samples import ABOUT, Sample, nan_where
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from ...workers.tasks.needs import fill_in, fill_in_own
 from ...workers.tasks.programs import run_program
 from ..base import ArrayBase
 from ..execution.compute import persist_array
-from ..user_functions.pickling import find_state, name_of, pickler, refuse_captured
+from ..user_functions.travel.pickling import find_state, name_of, pickler, refuse_captured
 from .random_states import random_states
 
 if TYPE_CHECKING:

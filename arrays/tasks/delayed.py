@@ -14,7 +14,7 @@ from ...graph.errors import ArgumentError, bad
 from ...graph.kinds.mapping import MapBlocks
 from ..base import ArrayBase, LazyCalls, as_array, check_dtype, check_shape, make
 from ..chunking.rechunk import regrid
-from ..user_functions.pickling import name_of, payload
+from ..user_functions.travel.pickling import name_of, payload
 from .calls import check_demand, check_function, dispatcher, find_origin, make_record, pack_with_futures
 
 if TYPE_CHECKING:

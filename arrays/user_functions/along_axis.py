@@ -15,11 +15,11 @@ from ...workers.shared.shared_objects import as_ranks_see
 from ..base import as_array, check_axis, check_dtype, check_shape, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import drop_empty_chunks
-from ..ops.moving import expand_dims
-from .adapters import Along
+from ..ops.moves.axis_moves import expand_dims
 from .gufunc import apply_gufunc
 from .map_blocks import map_blocks
-from .pickling import call_on_samples, name_of, payload, refuse_captured
+from .travel.adapters import Along
+from .travel.pickling import call_on_samples, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
     from ...graph.expr.expr import DType

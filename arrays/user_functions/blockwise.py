@@ -11,9 +11,9 @@ from ...graph.errors import ArgumentError, ChunksError, ShapeError, bad
 from ...graph.kinds.mapping import MapBlocks
 from ..base import as_array, few, make
 from ..chunking.rechunk import regrid
-from .adapters import Interleaved, Listed
 from .map_blocks import read_dtype
-from .pickling import infer_dtype, name_of, payload, refuse_captured
+from .travel.adapters import Interleaved, Listed
+from .travel.pickling import infer_dtype, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import MapBlocks
 from ..base import as_array, check_axis, make
 from ..chunking.rechunk import regrid
-from .adapters import Coarse
-from .pickling import infer_dtype, name_of, payload, refuse_captured
+from .travel.adapters import Coarse
+from .travel.pickling import infer_dtype, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
     from collections.abc import Callable

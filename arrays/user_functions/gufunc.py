@@ -15,11 +15,11 @@ from ...workers.shared.shared_objects import as_ranks_see
 from ..base import as_array, check_axis, check_dtype, make
 from ..chunking.coalesce import whole_grid
 from ..chunking.rechunk import regrid
-from ..ops.moving import moveaxis
-from .adapters import Packed
+from ..ops.moves.axis_moves import moveaxis
 from .gufunc_signature import Signature, core_sizes, read
 from .map_blocks import read_dtype
-from .pickling import name_of, payload, refuse_captured
+from .travel.adapters import Packed
+from .travel.pickling import name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,15 +14,15 @@ from ...graph.kinds.mapping import MapBlocks
 from ...workers.sources.arrow import value_type
 from ..base import ArrayBase, as_array, check_axes, check_dtype, make
 from ..chunking.rechunk import common_axes, regrid
-from .adapters import ArrowBlocks, Informed, Interleaved
-from .pickling import find_wanted, infer_result, name_additions, name_of, payload, refuse_captured
+from .travel.adapters import ArrowBlocks, Informed, Interleaved
+from .travel.pickling import find_wanted, infer_result, name_additions, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...graph.expr.expr import DType
     from ..array import Array
-    from .adapters import Place
+    from .travel.adapters import Place
 
 __all__ = [
     "map_blocks",

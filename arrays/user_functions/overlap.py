@@ -18,10 +18,9 @@ from ...graph.kinds.source import Full
 from ..base import ArrayBase, as_array, make
 from ..chunking.coalesce import whole
 from ..chunking.halo import Depths, Margin, Trimmed, read_boundaries, read_depths, with_halo
-from ..ops.moving import Step, move
-from ..ops.sliding_window import sliding_window_view
+from ..ops.moves.axis_moves import Step, move
+from ..ops.moves.sliding_window import sliding_window_view
 from ..refitting import note_refit
-from .adapters import Informed
 from .changed_grid import find_changed_grid
 from .map_blocks import (
     arguments,
@@ -35,7 +34,8 @@ from .map_blocks import (
     read_dtype,
     target_axes,
 )
-from .pickling import find_wanted, infer_result, name_additions, name_of, payload
+from .travel.adapters import Informed
+from .travel.pickling import find_wanted, infer_result, name_additions, name_of, payload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

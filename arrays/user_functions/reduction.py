@@ -14,11 +14,11 @@ from ...graph.kinds.mapping import MapBlocks
 from ..base import as_array, check_axes, check_axis, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import drop_empty_chunks, regrid
-from ..ops.broadcasting import broadcast_to
+from ..ops.moves.broadcasting import broadcast_to
 from ..ops.outputs import deliver
-from .adapters import Added, Before, Partial
 from .map_blocks import read_dtype
-from .pickling import call_on_samples, name_of, payload, refuse_captured
+from .travel.adapters import Added, Before, Partial
+from .travel.pickling import call_on_samples, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,8 @@ from ...graph.kinds.mapping import BlockFunction
 from ...scheduler.session.cluster import session
 from ..base import ArrayBase, as_array, check_dtype, check_shape, few, grid_for, make
 from ..execution.deferred import expand_recipes
-from ..ops.reshaping import reshape
-from .pickling import name_additions, name_of, payload
+from ..ops.moves.reshaping import reshape
+from .travel.pickling import name_additions, name_of, payload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...arrays.base import make
 from ...arrays.chunking.rechunk import regrid
-from ...arrays.user_functions.pickling import payload
+from ...arrays.user_functions.travel.pickling import payload
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction, MapBlocks
 from .tasks import NEW, only_reads

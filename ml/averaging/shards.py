@@ -14,7 +14,7 @@ import numpy as np
 from ...arrays.base import as_array_nocopy
 from ...arrays.chunking.rechunk import regrid
 from ...arrays.execution.compute import persist
-from ...arrays.ops.taking import take_positions
+from ...arrays.ops.moves.taking import take_positions
 from ...graph.arguments import check_integer
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ShapeError, bad

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays.base import make
-from ...arrays.user_functions.pickling import payload
+from ...arrays.user_functions.travel.pickling import payload
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays.base import ArrayBase, as_array, make
 from ...arrays.chunking.rechunk import regrid
 from ...arrays.execution.compute import compute
-from ...arrays.user_functions.pickling import payload
+from ...arrays.user_functions.travel.pickling import payload
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import MapBlocks

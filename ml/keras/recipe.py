@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.user_functions.fingerprints import fingerprint
+from ...arrays.user_functions.travel.fingerprints import fingerprint
 from ...graph.errors import ArgumentError, BadValue, bad
 from ...graph.expr.names import agreed
 from ...scheduler.session.cluster import session

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays.base import as_array
 from ...arrays.chunking.rechunk import regrid
-from ...arrays.ops.joining import concatenate
+from ...arrays.ops.moves.joining import concatenate
 from ...graph.arguments import check_integer
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ShapeError, bad

@@ -18,7 +18,7 @@ from ...arrays.base import make
 from ...arrays.chunking.rechunk import regrid
 from ...arrays.creation.from_data import from_array
 from ...arrays.execution.compute import compute
-from ...arrays.user_functions.pickling import payload
+from ...arrays.user_functions.travel.pickling import payload
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 

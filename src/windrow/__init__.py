@@ -66,13 +66,13 @@ from .arrays.creation.ranges import *
 from .arrays.execution.compute import *
 from .arrays.files.folder import *
 from .arrays.files.npy import *
-from .arrays.files.parquet import *
-from .arrays.files.store import *
+from .arrays.files.tables.parquet import *
+from .arrays.files.writing.store import *
 from .arrays.indexing.conditional import *
 from .arrays.indexing.index_functions import *
 from .arrays.indexing.nonzero import *
-from .arrays.indexing.points import *
-from .arrays.indexing.putting import *
+from .arrays.indexing.views.points import *
+from .arrays.indexing.writes.putting import *
 from .arrays.interop.array_api import *
 from .arrays.interop.dlpack import *
 from .arrays.interop.dtypes import *
@@ -80,27 +80,27 @@ from .arrays.interop.from_numpy import *
 from .arrays.interop.introspection import *
 from .arrays.loops.calls import *
 from .arrays.loops.scan import *
-from .arrays.ops.broadcasting import *
-from .arrays.ops.cumulative import *
-from .arrays.ops.editing import *
-from .arrays.ops.elementwise import *
-from .arrays.ops.extremes import *
-from .arrays.ops.flipping import *
-from .arrays.ops.joining import *
-from .arrays.ops.missing import *
-from .arrays.ops.moving import *
-from .arrays.ops.predicates import *
-from .arrays.ops.products import *
-from .arrays.ops.reductions import *
-from .arrays.ops.reshape_blockwise import *
-from .arrays.ops.reshaping import *
-from .arrays.ops.sliding_window import *
-from .arrays.ops.splitting import *
-from .arrays.ops.spreads import *
-from .arrays.ops.stacking import *
-from .arrays.ops.taking import *
-from .arrays.ops.ufuncs import *
-from .arrays.ops.vectors import *
+from .arrays.ops.elementwise.functions import *
+from .arrays.ops.elementwise.predicates import *
+from .arrays.ops.elementwise.ufuncs import *
+from .arrays.ops.moves.axis_moves import *
+from .arrays.ops.moves.broadcasting import *
+from .arrays.ops.moves.editing import *
+from .arrays.ops.moves.flipping import *
+from .arrays.ops.moves.joining import *
+from .arrays.ops.moves.reshape_blockwise import *
+from .arrays.ops.moves.reshaping import *
+from .arrays.ops.moves.sliding_window import *
+from .arrays.ops.moves.splitting import *
+from .arrays.ops.moves.stacking import *
+from .arrays.ops.moves.taking import *
+from .arrays.ops.products.matrices import *
+from .arrays.ops.products.vectors import *
+from .arrays.ops.reductions.cumulative import *
+from .arrays.ops.reductions.extremes import *
+from .arrays.ops.reductions.missing import *
+from .arrays.ops.reductions.spreads import *
+from .arrays.ops.reductions.sums import *
 from .arrays.signal.differences import *
 from .arrays.signal.filters import *
 from .arrays.signal.padding import *
@@ -145,13 +145,13 @@ if _typing.TYPE_CHECKING:
     from .arrays.display.explain import *
     from .arrays.display.operation_graph import *
     from .arrays.display.visualize import *
-    from .arrays.files.csv import *
-    from .arrays.files.hdf5 import *
-    from .arrays.files.images import *
-    from .arrays.files.ipc import *
-    from .arrays.files.npy_stack import *
-    from .arrays.files.tiff import *
-    from .arrays.files.zarr import *
+    from .arrays.files.chunked.hdf5 import *
+    from .arrays.files.chunked.images import *
+    from .arrays.files.chunked.npy_stack import *
+    from .arrays.files.chunked.tiff import *
+    from .arrays.files.chunked.zarr import *
+    from .arrays.files.tables.csv import *
+    from .arrays.files.tables.ipc import *
     from .arrays.interop.dask.conversion import *
     from .arrays.linalg.einsum import *
     from .arrays.planning.plan import *
@@ -169,26 +169,26 @@ _LATER = {
     "einsum": ".arrays.linalg.einsum",
     "einsum_path": ".arrays.linalg.einsum",
     "explain": ".arrays.display.explain",
-    "from_hdf5": ".arrays.files.hdf5",
+    "from_hdf5": ".arrays.files.chunked.hdf5",
     "from_dask": ".arrays.interop.dask.conversion",
-    "from_npy_stack": ".arrays.files.npy_stack",
-    "from_tiff": ".arrays.files.tiff",
-    "imread": ".arrays.files.images",
-    "from_zarr": ".arrays.files.zarr",
+    "from_npy_stack": ".arrays.files.chunked.npy_stack",
+    "from_tiff": ".arrays.files.chunked.tiff",
+    "imread": ".arrays.files.chunked.images",
+    "from_zarr": ".arrays.files.chunked.zarr",
     "operation_graph": ".arrays.display.operation_graph",
     "plan": ".arrays.planning.plan",
     "polyfit": ".arrays.signal.polynomials",
     "push": ".arrays.user_functions.filling",
-    "read_csv": ".arrays.files.csv",
-    "read_feather": ".arrays.files.ipc",
-    "read_ipc": ".arrays.files.ipc",
+    "read_csv": ".arrays.files.tables.csv",
+    "read_feather": ".arrays.files.tables.ipc",
+    "read_ipc": ".arrays.files.tables.ipc",
     "stage_graph": ".arrays.display.chunk_graphs",
     "task_graph": ".arrays.display.chunk_graphs",
-    "to_csv": ".arrays.files.csv",
-    "to_ipc": ".arrays.files.ipc",
-    "to_hdf5": ".arrays.files.hdf5",
-    "to_npy_stack": ".arrays.files.npy_stack",
-    "to_zarr": ".arrays.files.zarr",
+    "to_csv": ".arrays.files.tables.csv",
+    "to_ipc": ".arrays.files.tables.ipc",
+    "to_hdf5": ".arrays.files.chunked.hdf5",
+    "to_npy_stack": ".arrays.files.chunked.npy_stack",
+    "to_zarr": ".arrays.files.chunked.zarr",
     "visualize": ".arrays.display.visualize",
 }
 _LATER |= dict.fromkeys(("Executor", "Future", "gather", "map", "scatter", "submit"), ".arrays.tasks.submit")
@@ -212,7 +212,7 @@ def _load_space(name: str) -> _types.ModuleType:
 
 
 _publish(__name__, list(globals()), plain=True)
-_publish(f"{__name__}.arrays.indexing.block_view", ["BlockView"], plain=True, indexed="blocks")
+_publish(f"{__name__}.arrays.indexing.views.block_view", ["BlockView"], plain=True, indexed="blocks")
 _load_space("overlap")
 
 

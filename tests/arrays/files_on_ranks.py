@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 import windrow as wr
-from windrow.arrays.files import aside
+from windrow.arrays.files.writing import atomic_write
 
 
 def slow(block, block_id=()):
@@ -33,7 +33,7 @@ def kill_one():
     os.kill(wr.cluster().info()[-1]["pid"], signal.SIGKILL)
 
 
-aside.FILE_BYTES, aside.CHUNK_COST = 1 << 12, 1  # many files of little data
+atomic_write.FILE_BYTES, atomic_write.CHUNK_COST = 1 << 12, 1  # many files of little data
 rows = np.arange(60_000.0).reshape(60, 1000)
 x = wr.map_blocks(slow, wr.from_array(rows, chunks=(1, 500)), dtype=float)
 if "kill" in sys.argv:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.arrays.files import aside
+from windrow.arrays.files.writing import atomic_write
 
 WRITERS = {
     "stack": wr.to_npy_stack,
@@ -27,7 +27,7 @@ WRITERS = {
     "csv": wr.to_csv,
 }
 READERS = {"parquet": wr.read_parquet, "ipc": wr.read_ipc, "csv": wr.read_csv}
-aside.FILE_BYTES, aside.CHUNK_COST = 1 << 12, 1  # many files of little data
+atomic_write.FILE_BYTES, atomic_write.CHUNK_COST = 1 << 12, 1  # many files of little data
 
 
 def slow(block, block_id=()):

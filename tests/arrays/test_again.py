@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.arrays.execution import again
+from windrow.arrays.execution import auto_persist
 from windrow.scheduler.session.cluster import session
 
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch):
-    monkeypatch.setattr(again, "_noted", type(again._noted)())
+    monkeypatch.setattr(auto_persist, "_noted", type(auto_persist._noted)())
 
 
 def stages():
@@ -24,17 +24,17 @@ def stages():
 @contextmanager
 def session_counting():
     """Count how often values are computed for Python."""
-    made, compute = [], again.compute_array
+    made, compute = [], auto_persist.compute_array
 
     def counting(array):
         made.append(array)
         return compute(array)
 
-    again.compute_array = counting
+    auto_persist.compute_array = counting
     try:
         yield lambda: len(made)
     finally:
-        again.compute_array = compute
+        auto_persist.compute_array = compute
 
 
 @pytest.mark.parametrize("look", [float, bool, np.asarray, lambda e: e.item()])
@@ -74,7 +74,7 @@ def test_large_arrays_and_compute_keep_nothing(monkeypatch):
         u = wr.arange(100.0) * 3
         u.sum().compute()
     assert u.expr.pin is None
-    monkeypatch.setattr(again, "PART", session().room // 100)
+    monkeypatch.setattr(auto_persist, "PART", session().room // 100)
     v = wr.arange(100.0) * 5
     for _ in range(3):
         float(v.sum())

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays.ops.cumulative import accumulate
+from windrow.arrays.ops.reductions.cumulative import accumulate
 from windrow.graph.expr.expr import walk
 from windrow.graph.kinds.mapping import BlockFunction
 

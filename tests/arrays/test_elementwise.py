@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays.ops.ufunc import Ufunc
-from windrow.arrays.ops.ufuncs import UFUNCS
+from windrow.arrays.ops.elementwise.ufunc import Ufunc
+from windrow.arrays.ops.elementwise.ufuncs import UFUNCS
 
 NAMES = sorted(f.name for f in UFUNCS.values())
 CHUNKS = [-1, (5, 4)]

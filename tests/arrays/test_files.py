@@ -101,13 +101,13 @@ def test_structured_dtypes_come_back(tmp_path):
 @given(data=st.data())
 def test_chunks_find_their_files(tmp_path_factory, data):
     """Runs of chunks: each chunk is in one file, at one place, whatever the sizes."""
-    from windrow.arrays.files import aside
+    from windrow.arrays.files.writing import atomic_write
     from windrow.graph.chunks.grid import Axis, Grid
 
     axis = st.lists(st.integers(0, 60), min_size=1, max_size=9).map(Axis.of_sizes)
     grid = Grid(data.draw(st.lists(axis, max_size=3)))
     itemsize = data.draw(st.sampled_from([1, 1 << 15, 1 << 22]))
-    runs = aside.runs_of(grid, itemsize)
+    runs = atomic_write.runs_of(grid, itemsize)
     places = [runs.place(grid.index(k)) for k in range(grid.nblocks)]
     assert places == sorted(places)  # consecutive chunks follow each other in the files
     assert len(set(places)) == grid.nblocks
@@ -183,10 +183,10 @@ def test_of_loaded_chunks_is_read_what_is_needed(tmp_path, monkeypatch):
 
 
 def test_few_files_stay_open(tmp_path, monkeypatch):
-    from windrow.arrays.files import aside
+    from windrow.arrays.files.writing import atomic_write
     from windrow.workers.sources import arrow_folder
 
-    monkeypatch.setattr(aside, "FILE_BYTES", 1)
+    monkeypatch.setattr(atomic_write, "FILE_BYTES", 1)
     monkeypatch.setattr(arrow_folder, "OPEN_FILES", 2)
     wr.save(tmp_path / "x", wr.arange(30, chunks=2))
     assert len(left(tmp_path / "x")) == 16

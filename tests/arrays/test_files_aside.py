@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.arrays.files import aside
+from windrow.arrays.files.writing import atomic_write
 
 
 def left(folder):
@@ -37,7 +37,7 @@ def test_what_was_there_comes_back_when_the_swap_fails(tmp_path, monkeypatch, na
 
         return fail
 
-    monkeypatch.setattr(aside, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(atomic_write, "_exchange", lambda one, other: False)
     for function in (os.rename, os.replace):
         monkeypatch.setattr(os, function.__name__, failing(function))
     with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else wr.FileError):
@@ -102,8 +102,8 @@ def test_two_interrupts_while_a_folder_takes_the_place_of_another(tmp_path, monk
     path = tmp_path / "x"
     wr.save(path, wr.arange(10, chunks=3))
     if not able:
-        monkeypatch.setattr(aside, "_exchange", lambda one, other: False)
-    swap, lexists = aside._swap, os.path.lexists
+        monkeypatch.setattr(atomic_write, "_exchange", lambda one, other: False)
+    swap, lexists = atomic_write._swap, os.path.lexists
     swapping = []
 
     def slow(given):
@@ -119,7 +119,7 @@ def test_two_interrupts_while_a_folder_takes_the_place_of_another(tmp_path, monk
         monkeypatch.setattr(os.path, "lexists", slow)
         swap(*given)
 
-    monkeypatch.setattr(aside, "_swap", patched)
+    monkeypatch.setattr(atomic_write, "_swap", patched)
     with pytest.raises(KeyboardInterrupt):
         wr.save(path, wr.ones(5), overwrite=True)
     assert swapping
@@ -130,7 +130,7 @@ def test_two_interrupts_while_a_folder_takes_the_place_of_another(tmp_path, monk
 def test_a_reader_always_finds_one_of_two_folders(tmp_path, monkeypatch):
     path = tmp_path / "x"
     wr.save(path, wr.arange(10, chunks=3))
-    if not aside._exchange(str(path), str(path)):
+    if not atomic_write._exchange(str(path), str(path)):
         pytest.skip("this file system can't exchange folders")
     rename = os.rename
 
@@ -150,8 +150,8 @@ def test_what_a_killed_writer_had_moved_away_comes_back(tmp_path):
     wr.save(path, wr.arange(10, chunks=3))
     text = """
         import os, sys, windrow as wr
-        from windrow.arrays.files import aside
-        aside._exchange = lambda one, other: False
+        from windrow.arrays.files.writing import atomic_write
+        atomic_write._exchange = lambda one, other: False
         rename = os.rename
         def killed(old, new):
             if os.path.basename(old) == "data":
@@ -227,7 +227,7 @@ def test_who_cannot_lock_takes_nobody_for_killed(tmp_path, monkeypatch):
     def refuse(file, how):
         raise OSError(38, "no locks here")
 
-    monkeypatch.setattr(aside.fcntl, "flock", refuse)
+    monkeypatch.setattr(atomic_write.fcntl, "flock", refuse)
     (tmp_path / ".x.12345678.partial").mkdir()
     wr.save(tmp_path / "x", wr.ones(3))
     assert left(tmp_path) == [".x.12345678.partial", "x"]
@@ -260,7 +260,7 @@ def test_what_comes_again_after_an_error_is_removed_again(tmp_path):
         os.makedirs(os.path.join(folder, "data"))
 
     def failing():
-        with aside.aside("save", str(tmp_path / "x"), False, lambda path: True) as hidden:
+        with atomic_write.aside("save", str(tmp_path / "x"), False, lambda path: True) as hidden:
             threads.append(threading.Thread(target=late, args=(hidden,)))
             threads[0].start()
             raise ValueError("no")

@@ -64,7 +64,7 @@ def test_ranks_write_what_h5py_would(tmp_path, monkeypatch, way, dtype):
         np.array([[(v, v / 2) for v in row] for row in data], dtype) if isinstance(dtype, list) else data.astype(dtype)
     )
     by_the_driver = []
-    monkeypatch.setattr("windrow.arrays.files.hdf5_new.write_here", by_the_driver.extend)
+    monkeypatch.setattr("windrow.arrays.files.chunked.hdf5_new.write_here", by_the_driver.extend)
     wr.to_hdf5(tmp_path / "x.h5", "g/x", wr.from_array(data, chunks=(3, 4)), **how)
     assert by_the_driver == []
     with h5py.File(tmp_path / "plain.h5", "w") as file:

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.arrays.files import aside
-from windrow.arrays.files import hdf5 as files
+from windrow.arrays.files.chunked import hdf5 as files
+from windrow.arrays.files.writing import atomic_write
 
 h5py = pytest.importorskip("h5py")
 
@@ -75,7 +75,7 @@ def test_of_two_writers_at_a_time_none_is_lost(tmp_path, monkeypatch, there):
     path = tmp_path / "x.h5"
     if there:
         wr.to_hdf5(path, "first", wr.ones(3))
-    swap, both = aside._swap, threading.Barrier(2)
+    swap, both = atomic_write._swap, threading.Barrier(2)
 
     def slow(*given):
         time.sleep(0.2)  # the other one could look at the place meanwhile
@@ -92,7 +92,7 @@ def test_of_two_writers_at_a_time_none_is_lost(tmp_path, monkeypatch, there):
             return []
         return [name]
 
-    monkeypatch.setattr(aside, "_swap", slow)
+    monkeypatch.setattr(atomic_write, "_swap", slow)
     write_data_sets = files.write_data_sets
     monkeypatch.setattr(files, "write_data_sets", together)
     with ThreadPoolExecutor(2) as pool:

@@ -14,7 +14,8 @@ import pytest
 
 import windrow as wr
 from windrow.arrays.chunking import stored as chunking
-from windrow.arrays.files import writing, zarr_new
+from windrow.arrays.files.chunked import zarr_new
+from windrow.arrays.files.writing import into_arrays
 from windrow.workers.sources.stores import zarr as stored
 
 zarr = pytest.importorskip("zarr")
@@ -266,14 +267,14 @@ def test_a_store_elsewhere_gets_the_description_last(tmp_path, monkeypatch):
     def ends(*_):
         raise KeyboardInterrupt
 
-    check = writing._check
-    monkeypatch.setattr(writing, "_check", ends)
+    check = into_arrays._check
+    monkeypatch.setattr(into_arrays, "_check", ends)
     with pytest.raises(KeyboardInterrupt):
         (x + 5).to_zarr(store, component="g/x", chunks=(10,))
     assert os.listdir(tmp_path / "g" / "x") == ["c"]
     with pytest.raises(wr.MissingFile, match="no zarr array"):
         wr.from_zarr(store, "g/x")
-    monkeypatch.setattr(writing, "_check", check)
+    monkeypatch.setattr(into_arrays, "_check", check)
     wr.where(x < 50, 0, x).to_zarr(store, component="g/x", chunks=(10,))  # zeros go over what was left
     expected = np.where(np.arange(100) < 50, 0.0, np.arange(100))
     np.testing.assert_array_equal(wr.from_zarr(store, "g/x").compute(), expected)
@@ -387,7 +388,7 @@ def test_a_session_of_icechunk_gets_what_the_ranks_have_written(tmp_path, place)
     icechunk = pytest.importorskip("icechunk")
     folder = icechunk.local_filesystem_storage(str(tmp_path))
     repository = icechunk.Repository.create(icechunk.in_memory_storage() if place == "memory" else folder)
-    assert writing.can_fork(repository.writable_session("main").store) == (place == "folder")
+    assert into_arrays.can_fork(repository.writable_session("main").store) == (place == "folder")
     data = np.random.default_rng(1).random((50, 40))
     x = wr.from_array(data, chunks=(7, 11))
     session = repository.writable_session("main")

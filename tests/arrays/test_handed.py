@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.arrays.files import writing
+from windrow.arrays.files.writing import into_arrays
 
 BLOCKS = 40
 MADE: list[int] = []
@@ -52,7 +52,7 @@ def computed():
 
 
 def test_nothing_is_kept_until_all_is_computed(computed, monkeypatch):
-    monkeypatch.setattr(writing, "persist", lambda *arrays: pytest.fail("what is written is held"))
+    monkeypatch.setattr(into_arrays, "persist", lambda *arrays: pytest.fail("what is written is held"))
     target = Target(computed.shape)
     wr.store(wr.sqrt(computed[5:]), target, regions=(slice(5, None),))
     np.testing.assert_array_equal(target.whole()[5:], np.sqrt(np.arange(5, BLOCKS * 10_000) + 1.0))

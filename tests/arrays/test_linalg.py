@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays.linalg import definite, elimination, orthogonal, singular, tall
+from windrow.arrays.linalg.factors import definite, elimination, orthogonal, singular, tall
 
 LA = wr.linalg
 RNG = np.random.default_rng(5)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.arrays.indexing.lost_writes import LOST
+from windrow.arrays.indexing.writes.lost_writes import LOST
 from windrow.workers.config import Settings
 
 DATA = np.arange(12.0).reshape(3, 4)

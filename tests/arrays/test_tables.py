@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays.files import csv as reading
+from windrow.arrays.files.tables import csv as reading
 from windrow.workers.sources.formats import csv as formats
 
 fsspec = pytest.importorskip("fsspec")

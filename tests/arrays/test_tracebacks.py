@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.arrays.user_functions.pickling import pickler
+from windrow.arrays.user_functions.travel.pickling import pickler
 from windrow.workers import public_api
 
 
@@ -192,7 +192,7 @@ def test_nothing_but_what_fails_is_touched():
 PROGRAM = """
 import os, signal, sys, threading, time, traceback
 import windrow as wr
-from windrow.arrays.user_functions.pickling import pickler
+from windrow.arrays.user_functions.travel.pickling import pickler
 from windrow.workers.public_api import ours
 
 def fails(block, block_id):

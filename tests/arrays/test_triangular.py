@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.arrays.linalg import triangular
+from windrow.arrays.linalg.factors import triangular
 
 LA = wr.linalg
 RNG = np.random.default_rng(8)

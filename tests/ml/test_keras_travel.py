@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.arrays.user_functions.pickling import payload
+from windrow.arrays.user_functions.travel.pickling import payload
 from windrow.ml import distribute
 from windrow.ml.averaging import reduction, tasks
 from windrow.ml.averaging.state import Layout

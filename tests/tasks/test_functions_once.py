@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import windrow as wr
-from windrow.arrays.user_functions.pickling import find_state
+from windrow.arrays.user_functions.travel.pickling import find_state
 
 offset = 1
 

@@ -13,7 +13,7 @@ from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, ShapeError, bad
 from ....graph.kinds.mapping import MapBlocks
 from ...base import check_dtype, make
-from ...user_functions.pickling import payload
+from ...user_functions.travel.pickling import payload
 from .chunks import ChunkTask, take_chunk
 from .graphs import cull
 from .kept import Kept, find_inner

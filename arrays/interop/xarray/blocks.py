@@ -21,7 +21,7 @@ from ....graph.kinds.mapping import MapBlocks
 from ....workers.kernels.user_results import check_kept
 from ...array import Array
 from ...base import check_dtype, make
-from ...user_functions.pickling import name_of, payload
+from ...user_functions.travel.pickling import name_of, payload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping

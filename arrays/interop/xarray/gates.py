@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...array import Array
-from ...ops.sliding_window import sliding_window_view
+from ...ops.moves.sliding_window import sliding_window_view
 from ..placing import place
 from . import blocks, dates, grouping, indexing, lines, rolling
 from .overwriting import keep_what_is_read

@@ -16,11 +16,11 @@ from ....graph.kinds.mapping import MapBlocks
 from ...array import Array
 from ...base import make
 from ...creation.from_data import asarray
-from ...ops.broadcasting import broadcast_to
-from ...ops.moving import moveaxis
+from ...ops.moves.axis_moves import moveaxis
+from ...ops.moves.broadcasting import broadcast_to
 from ...user_functions.gufunc import apply_gufunc
 from ...user_functions.map_blocks import map_blocks
-from ...user_functions.pickling import payload
+from ...user_functions.travel.pickling import payload
 from .grouped_trees import KINDS, LARGE, Lines, ascends, describe, in_chunks, of_whole_groups, reduce_known, reduce_lazy
 
 SIMPLE = tuple(name for name, (kind, _) in KINDS.items() if kind != "moments")

@@ -16,8 +16,8 @@ from ...chunking.rechunk import normalize_chunks
 from ...chunking.stored import grid_over
 from ...creation.from_data import from_array
 from ...execution.compute import compute, persist
-from ...files.store import store
-from ...indexing.points import shuffle
+from ...files.writing.store import store
+from ...indexing.views.points import shuffle
 from ...user_functions.blockwise import blockwise, unify_chunks
 from ...user_functions.gufunc import apply_gufunc
 from ...user_functions.map_blocks import map_blocks

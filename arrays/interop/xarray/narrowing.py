@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...user_functions.pickling import name_of
+from ...user_functions.travel.pickling import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

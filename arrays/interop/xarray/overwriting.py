@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ....graph.errors import ArgumentError
 from ....workers.sources.stores.zarr import name_of, place_in, place_of, root_of
 from ...array import Array
-from ...files import places
-from ...files.rereads import places_read
+from ...files.chunked import zarr_locations
+from ...files.writing.rereads import places_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,7 +66,7 @@ def _is_file(target: Any) -> Callable[[str, Any], bool]:
 def _inside_store(target: Any, given: dict[str, Any]) -> Callable[[str, Any], bool]:
     """Return what tells whether an array, or a file, lies in what is emptied: a group of a store."""
     try:
-        place = places.place_of("to_zarr", target, given.get("group"), given.get("storage_options"))
+        place = zarr_locations.place_of("to_zarr", target, given.get("group"), given.get("storage_options"))
     except Exception:  # xarray says what is wrong with it
         return lambda *_: False
     whole = place_in(place.store, place.path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import windrow as wr
-from windrow.arrays.linalg import definite, elimination, orthogonal, tall, triangular
+from windrow.arrays.linalg.factors import definite, elimination, orthogonal, tall, triangular
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[str, wr.Array]:
-    """Everything that arrays/ops/reductions.py and arrays/ops/ufunc.py make of options."""
+    """Everything that arrays/ops/reductions/sums.py and arrays/ops/elementwise/ufunc.py make of options."""
     y, i, f, line = a["y"], a["i"], a["f"], a["line"]
     mask = keep(y > 1)
     changed = y + 0

@@ -1,0 +1,185 @@
+"""Writing data sets of an HDF5 file that nobody else has open: its chunks by the ranks, as far as HDF5 lets them.
+
+A file of HDF5's has one writer, the driver. What ranks can do without HDF5's part in it, they do:
+
+- Elements that lie in the file as in memory, in one piece or in chunks without filters: the driver has HDF5 reserve
+  their places, closes the file, and ranks write to these places.
+- Chunks that filters make: a task writes its own to a file of its own, filters and all, and the driver takes them over
+  as they are, which is little work.
+- What else there is (no elements, no axes, arguments that don't travel) the driver writes, chunk by chunk.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.chunks.grid import Axis, Grid
+from ....graph.errors import FileError
+from ....graph.kinds.mapping import BlockFunction
+from ....workers.kernels.blocks.files.hdf5 import PART, part_path
+from ....workers.sources.stores.libraries import library
+from ...base import make
+from ...chunking.rechunk import regrid
+from ...chunking.stored import grid_of_objects
+from ...execution.deferred import evaluate
+from ..npy import in_rows
+from ..writing.into_arrays import write_here
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...array import Array
+
+FILTERS = ("compression", "compression_opts", "shuffle", "fletcher32", "scaleoffset")
+PLAIN = ("shape", "dtype", "chunks", "fillvalue", "maxshape", "track_times", "track_order")
+"""Arguments of h5py's that say nothing of how a chunk's bytes are made."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A data set, and the array of how many bytes each task writes of it; None where the driver writes."""
+
+    name: str
+    array: Array
+    written: Array | None
+    grid: Grid | None = None
+    """Of the tasks' own files."""
+
+
+def write_data_sets(path: str, arrays: Mapping[str, Array], described: Mapping[str, dict[str, Any]]) -> None:
+    """Make data sets in a file, in place of those of the same names, and write them.
+
+    Parameters
+    ----------
+    path
+        The file, in a folder that nobody else uses.
+    arrays
+        By the data sets' names.
+    described
+        What h5py's `create_dataset` is given for each.
+    """
+    h5py = library("to_hdf5", "h5py")
+    with h5py.File(path, "a", locking=False) as file:
+        parts = [
+            _make(file, path, f"{i}", name, array, described[name]) for i, (name, array) in enumerate(arrays.items())
+        ]
+    by_ranks = [p.written.expr for p in parts if p.written is not None]
+    counts = iter(evaluate(by_ranks) if by_ranks else ())
+    with h5py.File(path, "a", locking=False) as file:
+        for number, part in enumerate(parts):
+            if part.written is not None:
+                _check(part, int(next(counts).sum()))
+            if part.grid is not None:
+                _take_over(os.path.dirname(path), f"{number}", file[part.name], part.grid)
+        write_here([(p.array, file[p.name], [range(n) for n in p.array.shape]) for p in parts if p.written is None])
+
+
+def _make(file: Any, path: str, number: str, name: str, array: Array, described: dict[str, Any]) -> Part:
+    if name in file:
+        del file[name]
+    filters = _filters(described)
+    if not array.size or not array.ndim or filters is None:
+        file.create_dataset(name, **described)
+        return Part(name, array, None)
+    if not filters and described.get("maxshape") is None and not file.userblock_size:
+        made = file.create_dataset(name, dcpl=_reserving(), **described)
+        if made.dtype == array.dtype and made.id.get_type().get_size() == array.dtype.itemsize:
+            return Part(name, array, _in_place(path, array, made))
+        return Part(name, array, None)
+    made = file.create_dataset(name, **described)
+    if made.chunks is None:
+        return Part(name, array, None)
+    grid = grid_of_objects(array.expr.grid, made.chunks, (0,) * array.ndim, array.dtype.itemsize)
+    if described.get("fillvalue") is not None:
+        filters["fillvalue"] = described["fillvalue"]
+    params = (os.path.dirname(path), number, grid, made.chunks, tuple(sorted(filters.items())))
+    return Part(name, array, _tasks("files.hdf5:apart", params, array, grid), grid)
+
+
+def _filters(described: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments that make a chunk's bytes; None where there is one that isn't known, or doesn't travel."""
+    found = {key: value for key, value in described.items() if key not in PLAIN}
+    compression = found.get("compression")
+    if isinstance(compression, Mapping):  # of hdf5plugin's
+        found |= dict(compression)
+    found = {key: value for key, value in found.items() if value is not None and value is not False}
+    if not found.keys() <= set(FILTERS):
+        return None
+    try:
+        pickle.dumps(found)
+    except Exception:
+        return None
+    return found
+
+
+def _reserving() -> Any:
+    """Return what has HDF5 reserve the places of all elements at once, and write nothing there."""
+    h5p, h5d = library("to_hdf5", "h5py.h5p"), library("to_hdf5", "h5py.h5d")
+    found = h5p.create(h5p.DATASET_CREATE)
+    found.set_alloc_time(h5d.ALLOC_TIME_EARLY)
+    found.set_fill_time(h5d.FILL_TIME_NEVER)
+    return found
+
+
+def _in_place(path: str, array: Array, made: Any) -> Array | None:
+    """Return the array of how many bytes each task writes to its places; None where HDF5 tells of none."""
+    chunk = made.chunks
+    if chunk is None:
+        offset = made.id.get_offset()
+        array = in_rows("to_hdf5", array)
+        return (
+            None
+            if offset is None
+            else _tasks("files.files:to_npy", (path, offset, array.expr.grid), array, array.expr.grid)
+        )
+    counts = tuple(-(-n // size) for n, size in zip(array.shape, chunk, strict=True))
+    places = np.full(counts, -1, np.int64)
+
+    def note(info: Any) -> None:
+        places[tuple(at // size for at, size in zip(info.chunk_offset, chunk, strict=True))] = info.byte_offset
+
+    made.id.chunk_iter(note)
+    if (places < 0).any():
+        return None
+    grid = grid_of_objects(array.expr.grid, chunk, (0,) * array.ndim, array.dtype.itemsize)
+    return _tasks("files.hdf5:in_place", (path, grid, chunk, places, made.fillvalue), array, grid)
+
+
+def _tasks(name: str, params: tuple[Any, ...], array: Array, grid: Grid) -> Array:
+    counts = Grid([Axis.regular(n, 1) for n in grid.counts])
+    return make(BlockFunction(name, params, where=True), (regrid(array, grid),), counts, np.int64)
+
+
+def _check(part: Part, count: int) -> None:
+    if count != part.array.nbytes:
+        raise FileError(f"to_hdf5: {count} bytes were written of {part.name!r}; expected {part.array.nbytes}")
+
+
+def _take_over(folder: str, number: str, made: Any, grid: Grid) -> None:
+    """Take the chunks of all tasks' files into a data set, as they are; the files are removed."""
+    h5py = library("to_hdf5", "h5py")
+    for block in range(math.prod(grid.counts)):
+        path, origin = part_path(folder, number, block), grid.block_origin(block)
+        try:
+            with h5py.File(path, "r", locking=False) as file:
+                _copy_chunks(file[PART], made, origin)
+        except FileNotFoundError as error:
+            raise FileError(
+                f"to_hdf5: a part of {made.name!r} isn't in {folder!r}; expected a file system that all hosts share"
+            ) from error
+        os.unlink(path)
+
+
+def _copy_chunks(part: Any, made: Any, origin: Sequence[int]) -> None:
+    infos: list[tuple[int, ...]] = []
+    part.id.chunk_iter(lambda info: infos.append(info.chunk_offset))
+    for at in infos:
+        mask, raw = part.id.read_direct_chunk(at)
+        made.id.write_direct_chunk(tuple(o + a for o, a in zip(origin, at, strict=True)), raw, mask)

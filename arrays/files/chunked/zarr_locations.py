@@ -1,0 +1,98 @@
+"""Where zarr's arrays lie: a folder, a URL, a store; and what is there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from ....graph.errors import ArgumentError, FileError, FileFormatError, MissingFile, bad
+from ....workers.sources.stores.libraries import is_of, library
+
+LOCAL = ("file://", "local://")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A path in one of zarr's stores; `folder` is the store's, where it is one of the local file system."""
+
+    store: Any
+    path: str
+    folder: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """How messages call it."""
+        return f"{self.folder or self.store}{'/' if self.path else ''}{self.path}"
+
+
+def place_of(operation: str, url: Any, component: str | None, storage_options: dict[str, Any] | None) -> Place:
+    """Return where an array lies, or will.
+
+    Raises
+    ------
+    ArgumentError
+        For what is neither a path nor a URL nor a store.
+    """
+    if component is not None and (not isinstance(component, str) or ".." in component.split("/")):
+        raise ArgumentError(bad(operation, "component", component, "the name of an array in a group, such as 'a/b'"))
+    path = (component or "").strip("/")
+    storage = library(operation, "zarr.storage")
+    if is_of(url, "zarr", "Group"):
+        url = url.store_path
+    if is_of(url, "zarr.storage", "StorePath"):
+        url, path = url.store, "/".join(p for p in (url.path, path) if p)
+    if isinstance(url, dict):
+        return Place(storage.MemoryStore(store_dict=url), path)
+    if is_of(url, "zarr.abc.store", "Store"):
+        local = is_of(url, "zarr.storage", "LocalStore")
+        return Place(url, path, os.path.abspath(url.root) if local else None)
+    if is_of(url, "fsspec", "FSMap"):
+        return Place(storage.FsspecStore.from_mapper(url), path)
+    if not isinstance(url, str | os.PathLike) or not isinstance(os.fspath(url), str) or not os.fspath(url):
+        raise ArgumentError(bad(operation, "url", url, "a path, a URL, or one of zarr's stores, groups or arrays"))
+    given = os.fspath(url)
+    for begin in LOCAL:
+        given = given.removeprefix(begin)
+    if "://" in given or "::" in given:
+        return Place(storage.FsspecStore.from_url(given, storage_options=storage_options), path)
+    folder = os.path.realpath(given)
+    return Place(storage.LocalStore(folder), path, folder)
+
+
+def find_node(operation: str, place: Place, **given: Any) -> Any:
+    """Return the zarr.Array or zarr.Group at a place, open for reading; None where there is none."""
+    zarr = library(operation, "zarr")
+    fixed = is_of(place.store, "zarr.storage", "ZipStore") and not place.store.read_only  # it has no read-only twin
+    try:
+        return zarr.open(store=place.store, path=place.path or None, **{"mode": "r+" if fixed else "r", **given})
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(f"{operation}: {place.shown} could not be read: {error}") from error
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        raise FileFormatError(f"{operation}: {place.shown} is no zarr array that can be read here: {told}") from error
+
+
+def open_array(operation: str, place: Place, **given: Any) -> Any:
+    """Return the zarr.Array at a place, open for reading.
+
+    Raises
+    ------
+    MissingFile
+        There is nothing.
+    ArgumentError
+        There is a group.
+    FileFormatError
+        Its description can't be read, or names a codec that isn't installed.
+    """
+    found = find_node(operation, place, **given)
+    if found is None:
+        raise MissingFile(f"{operation}: there is no zarr array at {place.shown}")
+    if is_of(found, "zarr", "Array"):
+        return found
+    names = sorted(found.array_keys())
+    expected = f"argument 'component' to name one of its arrays: {', '.join(map(repr, names))}"
+    expected = expected if names else "an array, or a group that has some"
+    raise ArgumentError(f"{operation}: {place.shown} is a group; expected {expected}")

@@ -1,0 +1,1 @@
+"""Columns of files: CSV, Parquet, Arrow IPC."""

@@ -1,0 +1,277 @@
+"""Tables in files as arrays: which dtypes columns have, what nulls become, and the nodes that read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from ....graph.chunks.grid import Axis, Grid
+from ....graph.errors import ArgumentError, DTypeError, FileFormatError, bad
+from ....graph.expr import origin
+from ....graph.expr.expr import Expr
+from ....graph.kinds.mapping import BlockFunction
+from ....graph.kinds.source import Host, HostData
+from ....workers.sources.arrow import arrow, without_views
+from ....workers.sources.formats.csv import CsvPieces
+from ....workers.sources.formats.table_blocks import TableColumns
+from ....workers.sources.formats.tables import Pieces, plain_dtype
+from ...base import check_grid, grid_for, make, wrap
+from ...chunking.rechunk import regrid
+from ...creation.filled import zeros
+from ...execution.deferred import evaluate
+
+if TYPE_CHECKING:
+    from ....graph.expr.expr import DType
+    from ....workers.sources.formats.places import Place
+    from ...array import Array
+
+NULLS = (None, "raise", "nan", "mask")
+NUMBERS = "biuf"
+_KEYED = re.compile(r"([^/=]+)=([^/=]*)(?=/)")
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user asks of a table: which columns, what nulls become, in which form and chunks."""
+
+    operation: str
+    columns: Any
+    nulls: Any
+    matrix: Any
+    chunks: Any
+
+    def check(self) -> None:
+        """Raise for words that aren't known."""
+        if self.nulls not in NULLS:
+            expected = f"one of {', '.join(map(repr, NULLS))}"
+            raise ArgumentError(bad(self.operation, "nulls", self.nulls, expected))
+        if not isinstance(self.matrix, bool):
+            raise ArgumentError(bad(self.operation, "matrix", self.matrix, "True or False"))
+
+    def names(self, known: Sequence[str]) -> list[str]:
+        """Return the columns to read."""
+        if self.columns is None:
+            return list(known)
+        names = self.columns
+        listed = isinstance(names, Sequence) and not isinstance(names, str | bytes)
+        if not listed or any(n not in known for n in names) or len(set(names)) < len(names) or not len(names):
+            raise ArgumentError(bad(self.operation, "columns", names, f"a list of some of {list(known)}"))
+        return list(names)
+
+
+def check_once(operation: str, place: Place, found: Sequence[str], names: Sequence[str], instead: str = "") -> None:
+    """Raise where a file has two columns of a name that is asked for."""
+    for name in names:
+        if list(found).count(name) > 1:
+            raise FileFormatError(
+                f"{operation}: {place.path!r} has {list(found).count(name)} columns named {name!r}; expected one: name "
+                f"others in argument 'columns'{instead}"
+            )
+
+
+def join_schemas(operation: str, names: Sequence[str], places: Sequence[Place], schemas: Sequence[Any]) -> Any:
+    """Return one schema of the columns of all files: numbers become the wider type.
+
+    Raises
+    ------
+    FileFormatError
+        When a file hasn't a column, or has two of its name, or not in a type that goes with the first one's.
+    """
+    for place, schema in zip(places, schemas, strict=True):
+        check_once(operation, place, schema.names, names)
+    fields = {}
+    for name in names:
+        kinds: dict[Any, Place] = {}
+        for place, schema in zip(places, schemas, strict=True):
+            if name not in schema.names:
+                raise FileFormatError(
+                    f"{operation}: {place.path!r} has no column {name!r}; expected it, as in {places[0].path!r}; there "
+                    f"are {schema.names}"
+                )
+            kinds.setdefault(without_views(schema.field(name).type), place)
+        fields[name] = _join_types(operation, name, kinds)
+    return arrow().schema(list(fields.items()))
+
+
+def _join_types(operation: str, name: str, kinds: dict[Any, Place]) -> Any:
+    (first, *others) = kinds
+    if not others:
+        return first
+    try:
+        parts = [arrow().schema([(name, kind)]) for kind in kinds]
+        return arrow().unify_schemas(parts, promote_options="permissive").field(0).type
+    except arrow().ArrowException as error:
+        where = next(iter(kinds.values()))
+        raise FileFormatError(
+            f"{operation}: column {name!r} of {kinds[others[0]].path!r} is of type {others[0]}; it isn't as it is in "
+            f"{where.path!r}, {first}"
+        ) from error
+
+
+def find_partitions(places: Sequence[Place]) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    """Return the columns that names of folders tell, "year=2013/month=1", each with its type and a value a file."""
+    told = [dict(_KEYED.findall(place.path)) for place in places]
+    found = {}
+    for name in told[0]:
+        if all(name in each for each in told):
+            texts = [None if each[name] == _NO_VALUE else unquote(each[name]) for each in told]
+            whole = all(text is None or re.fullmatch(r"-?(0|[1-9]\d{0,17})", text) for text in texts)
+            values = [int(text) if whole and text is not None else text for text in texts]
+            found[name] = (arrow().int64() if whole else arrow().string(), tuple(values))
+    return found
+
+
+def build(
+    asked: Asked,
+    kind: type[Pieces],
+    pieces: dict[str, Any],
+    rows: Any,
+    names: list[str],
+    known: dict[str, int],
+    widths: dict[str, int] | None = None,
+) -> Any:
+    """Return what a user asks of a table whose pieces and schema are known.
+
+    `rows` has the rows of each piece of `pieces["index"]`; `known` how many nulls columns have, and `widths` how wide
+    texts are, where that is known. With widths, the columns of a piece are read at once.
+    """
+    rows = np.asarray(rows, np.int64)
+    full = rows > 0
+    bounds = np.concatenate([[0], np.cumsum(rows[full])]).astype(np.int64)
+    schema = pieces["schema"]
+    made = kind(
+        pieces["places"],
+        np.asarray(pieces["index"], np.int64)[full],
+        bounds,
+        schema.serialize().to_pybytes(),
+        tuple(pieces.get("partitions", {}).items()),
+        **pieces.get("more", {}),
+    )
+    grid = Grid([Axis.of_sizes(rows[full])])
+    check_grid(asked.operation, grid)
+    dtypes = {name: _plain(asked.operation, name, schema.field(name).type) for name in names}
+    told = _learn(asked, made, dtypes, known, widths or {})
+    dtypes = {name: _settle(asked, name, dtypes[name], *told[name]) for name in names}
+    if asked.matrix:
+        return _matrix(asked, made, grid, dtypes)
+    if widths is not None and len(names) > 1:
+        return _together(asked, made, grid, dtypes)
+    return _arrays(asked, made, grid, dtypes, {name for name in names if told[name][0] == 0})
+
+
+def _plain(operation: str, name: str, kind: Any) -> DType:
+    found = plain_dtype(kind)
+    if found is None:
+        raise DTypeError(
+            f"{operation}: column {name!r} is of type {kind}; expected bool, numbers, texts, dates or times: "
+            "name others in argument 'columns'"
+        )
+    return found
+
+
+def _learn(
+    asked: Asked, pieces: Pieces, dtypes: dict[str, DType], known: dict[str, int], widths: dict[str, int]
+) -> dict[str, tuple[int | None, int]]:
+    """Return how many nulls each column has, None where that isn't needed, and how wide its texts are.
+
+    Ranks look through the columns for which the files don't tell.
+    """
+    kinds = {"nan": NUMBERS[:-1] + "US", "mask": "US", "raise": "US", None: "US"}[asked.nulls]
+    there = {n for n, d in dtypes.items() if n in known and (n in widths or d.kind not in "US")}
+    wanted = [n for n, d in dtypes.items() if d.kind in kinds and n not in there]
+    found: dict[str, tuple[int | None, int]] = {name: (known.get(name), widths.get(name, 0)) for name in dtypes}
+    if not wanted or not len(pieces.index):
+        return found
+    op = BlockFunction("files.tables:inspect", (pieces, tuple(wanted)), axes=(), where=True)
+    grid = Grid([Axis.regular(len(pieces.index), 1), Axis.whole(2 * len(wanted))])
+    (told,) = evaluate([make(op, (), grid, np.int64).expr])
+    for i, name in enumerate(wanted):
+        found[name] = int(told[:, 2 * i].sum()), int(told[:, 2 * i + 1].max())
+    return found
+
+
+def _settle(asked: Asked, name: str, dtype: DType, nulls: int | None, width: int) -> DType:
+    """Return the dtype of a column's array; raise for nulls that are known and mustn't be there."""
+    if dtype.kind in "US" and dtype.itemsize <= 4:
+        dtype = np.dtype(f"{dtype.kind}{max(1, width)}")
+    if not nulls or asked.nulls == "mask":
+        return dtype
+    if asked.nulls == "nan" and dtype.kind in "biu":
+        return np.dtype(float)
+    if asked.nulls == "raise" or dtype.kind not in "fmM":
+        instead = "'mask'" if dtype.kind in "US" else "'nan' or 'mask'"
+        raise DTypeError(
+            f"{asked.operation}: column {name!r} has {nulls} nulls; expected none, or nulls={instead} for {dtype}"
+        )
+    return dtype
+
+
+def _arrays(asked: Asked, pieces: Pieces, grid: Grid, dtypes: dict[str, DType], whole: set[str]) -> Any:
+    """Return arrays of columns, and masks where they are asked for; `whole` names columns without nulls."""
+    values, masks = {}, {}
+    for name, dtype in dtypes.items():
+        values[name] = _read(asked, pieces, (name,), grid, dtype)
+        if asked.nulls == "mask":
+            masks[name] = _read(asked, pieces, (name,), grid, None)
+            if name in whole:
+                masks[name] = zeros(grid.shape, bool, chunks=masks[name].chunks)
+    return (values, masks) if asked.nulls == "mask" else values
+
+
+def _together(asked: Asked, pieces: Pieces, grid: Grid, dtypes: dict[str, DType]) -> Any:
+    """Return arrays of columns, and masks where they are asked for, that are fields of records: one read has all."""
+    fields = [(f"v{i}", dtype) for i, dtype in enumerate(dtypes.values())]
+    if asked.nulls == "mask":
+        fields += [(f"m{i}", np.dtype(bool)) for i in range(len(dtypes))]
+    op = BlockFunction(
+        "files.tables:records", (pieces, tuple(dtypes), np.dtype(fields), asked.nulls), axes=(), where=True
+    )
+    rows = _fit(asked, make(op, (), grid, np.dtype(fields)))
+    values = {name: rows[f"v{i}"] for i, name in enumerate(dtypes)}
+    return (values, {name: rows[f"m{i}"] for i, name in enumerate(dtypes)}) if asked.nulls == "mask" else values
+
+
+def _matrix(asked: Asked, pieces: Pieces, grid: Grid, dtypes: dict[str, DType]) -> Any:
+    kinds = {"number" if d.kind in NUMBERS else d.kind for d in dtypes.values()}
+    if len(kinds) > 1:
+        told = {name: str(d) for name, d in dtypes.items()}
+        raise DTypeError(bad(asked.operation, "matrix", True, f"columns of one kind; these have {told}"))
+    dtype, names = np.result_type(*dtypes.values()), tuple(dtypes)
+    wide = Grid([*grid.axes, Axis.whole(len(names))])
+    parts = [_read(asked, pieces, names, wide, dtype)]
+    if asked.nulls == "mask":
+        parts.append(_read(asked, pieces, names, wide, None))
+    return (*parts, list(names))
+
+
+def _read(asked: Asked, pieces: Pieces, names: tuple[str, ...], grid: Grid, dtype: DType | None) -> Array:
+    """Return an array of columns; of masks without a dtype.
+
+    What is read quickly is a source, which is read again by each computation that needs it, and kept by none; rows of
+    text are taken apart once in a computation.
+    """
+    made = np.dtype(bool) if dtype is None else dtype
+    if isinstance(pieces, CsvPieces):
+        op = BlockFunction(
+            "files.tables:columns", (pieces, names, dtype, asked.nulls, grid.ndim == 2), axes=(), where=True
+        )
+        return _fit(asked, make(op, (), grid, made))
+    file = TableColumns(pieces, names, dtype, asked.nulls, grid.ndim == 2)
+    data = HostData(None, in_place=False, file=file, label=asked.operation)
+    return _fit(asked, wrap(Expr(Host(data), (), grid, made, origin.find_origin())))
+
+
+def _fit(asked: Asked, x: Array) -> Array:
+    """Return an array in the chunks that are asked for."""
+    if asked.chunks is None:
+        return x
+    chunks = asked.chunks
+    if x.ndim == 2 and not isinstance(chunks, dict | tuple):
+        chunks = (chunks, -1)
+    return regrid(x, grid_for(asked.operation, chunks, x.shape, x.dtype, x.expr.grid))

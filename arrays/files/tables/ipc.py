@@ -1,0 +1,216 @@
+"""Columns of Arrow's files, also called Feather, whose record batches are chunks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.errors import FileFormatError
+from ....workers.sources.arrow import arrow
+from ....workers.sources.formats.tables import IpcPieces, open_ipc
+from ..glob import find_files
+from .columns import Asked, build, find_partitions, join_schemas
+from .table_writer import write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....workers.sources.formats.places import Place
+
+__all__ = [
+    "read_feather",
+    "read_ipc",
+    "to_ipc",
+]
+
+
+def read_ipc(
+    path: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    nulls: str | None = None,
+    matrix: bool = False,
+    chunks: Any = None,
+    storage_options: dict[str, Any] | None = None,
+) -> Any:
+    """Return the columns of Arrow IPC files (Feather 2) as 1-D arrays, or as one 2-D array; chunks are record batches.
+
+    Now the lengths of the record batches are read, and columns of text once, by all ranks: their dtype is as wide as
+    the longest one. With `nulls="nan"` ranks look through columns of integers and booleans, too. A record batch is read
+    by the rank that needs it.
+
+    Parameters
+    ----------
+    path : str or os.PathLike, or a list of them
+        Files, patterns, or folders: the files that end with ".arrow", ".feather" or ".ipc", also in folders within, in
+        the order of their names, in which numbers count as numbers. URLs that fsspec opens, too.
+    columns : sequence of str, optional
+        The columns to read; None: all.
+    nulls : {None, "raise", "nan", "mask"}
+        What becomes of nulls: see `read_parquet`.
+    matrix : bool
+        Whether the columns become one 2-D array of the dtype that all can be cast to.
+    chunks : int, str, tuple, dict or None
+        Chunks of the result; None: record batches.
+    storage_options : dict, optional
+        For fsspec, beside a URL.
+
+    Returns
+    -------
+    dict of str to Array, or tuple
+        As of `read_parquet`.
+
+    Raises
+    ------
+    MissingFile
+        There is nothing at `path`.
+    ArgumentError
+        `columns` names none of the file's, or `nulls` is an unknown word.
+    DTypeError
+        No dtype has the values of a column: decimals, lists; or there are nulls, and nothing to make of them. With
+        `matrix`: columns have no dtype in common.
+    ChunksError
+        `chunks` can't be read or doesn't fit.
+    FileFormatError
+        A file is no such file, or lacks a column, or has two of its name, or has it in another type than the first one.
+    FileError
+        A file can't be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import windrow as wr
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wr.to_ipc(folder + "/t", {"n": wr.arange(6, chunks=4), "who": wr.asarray(list("abcdef"))})
+    ...     table = wr.read_ipc(folder + "/t")
+    ...     print(table["n"].chunks, table["who"][4:].compute())
+    ((4, 2),) ['e' 'f']
+    """
+    return _read("read_ipc", path, columns, nulls, matrix, chunks, storage_options)
+
+
+def read_feather(
+    path: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    nulls: str | None = None,
+    matrix: bool = False,
+    chunks: Any = None,
+    storage_options: dict[str, Any] | None = None,
+) -> Any:
+    """Return the columns of Feather files as 1-D arrays, or as one 2-D array: `read_ipc` by another name.
+
+    Parameters
+    ----------
+    path, columns, nulls, matrix, chunks, storage_options
+        See `read_ipc`.
+
+    Returns
+    -------
+    dict of str to Array, or tuple
+        As of `read_ipc`.
+
+    Raises
+    ------
+    MissingFile, ArgumentError, DTypeError, ChunksError, FileFormatError, FileError
+        As of `read_ipc`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pyarrow.feather
+    >>> import windrow as wr
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pyarrow.feather.write_feather(pyarrow.table({"n": [1, 2, 3]}), folder + "/t.feather")
+    ...     wr.read_feather(folder + "/t.feather")["n"].compute()
+    array([1, 2, 3])
+    """
+    return _read("read_feather", path, columns, nulls, matrix, chunks, storage_options)
+
+
+def _read(
+    operation: str,
+    path: Any,
+    columns: Any,
+    nulls: Any,
+    matrix: Any,
+    chunks: Any,
+    storage_options: dict[str, Any] | None,
+) -> Any:
+    asked = Asked(operation, columns, nulls, matrix, chunks)
+    asked.check()
+    places = find_files(operation, path, storage_options, endings=(".arrow", ".feather", ".ipc"))
+    told = [_read_lengths(place) for place in places]
+    schemas = [schema for schema, _ in told]
+    partitions = {k: v for k, v in find_partitions(places).items() if k not in schemas[0].names}
+    names = asked.names([*schemas[0].names, *partitions])
+    schema = join_schemas(operation, [n for n in names if n not in partitions], places, schemas)
+    for name in partitions.keys() & set(names):
+        schema = schema.append(arrow().field(name, partitions[name][0]))
+    batches = [(i, b, rows) for i, (_, lengths) in enumerate(told) for b, rows in enumerate(lengths)]
+    table = np.array(batches, np.int64).reshape(-1, 3)
+    pieces = {
+        "places": tuple(places),
+        "index": table[:, :2],
+        "schema": schema,
+        "partitions": {name: values for name, (_, values) in partitions.items()},
+    }
+    return build(asked, IpcPieces, pieces, table[:, 2], names, {})
+
+
+def _read_lengths(place: Place) -> tuple[Any, list[int]]:
+    """Return a file's schema, and how many rows each record batch has."""
+    try:
+        with open_ipc(place, None) as file:
+            schema = file.schema
+        with open_ipc(place, tuple(schema.names[:1])) as file:
+            return schema, [file.get_batch(i).num_rows for i in range(file.num_record_batches)]
+    except (arrow().ArrowException, OSError) as error:
+        raise FileFormatError(f"{place.label}: {place.path!r} can't be read as record batches: {error}") from error
+
+
+def to_ipc(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
+    """Compute arrays and write them as the columns of a folder of Arrow IPC files, a record batch for each chunk.
+
+    Each file is written by a rank that makes it; nothing is gathered. What is written lies in a hidden folder beside
+    `path` until it is whole; at a URL, in one within it whose name begins with "_". The files aren't compressed, so
+    that others can map them; pandas and polars call them Feather.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        A folder to make, or a URL that fsspec opens.
+    x : dict of str to array_like, or array_like
+        1-D arrays of one length; chunks are aligned. Without a dict: a 1-D array is a column "values", and the columns
+        of a 2-D array are named "0", "1", ….
+    overwrite : bool
+        Whether to replace a folder of such files that is there.
+    storage_options : dict, optional
+        For fsspec, beside a URL.
+
+    Raises
+    ------
+    MissingFile
+        The folder to write in doesn't exist.
+    ArgumentError
+        `path` is not a path, or `x` has no columns or names that are no strings.
+    ShapeError
+        The arrays are not 1-D and of one length.
+    DTypeError
+        A column's dtype is none of bool, integers, real numbers, texts, dates and times.
+    FileExists
+        There is something at `path` that mustn't be replaced.
+    FileError
+        The files can't be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import windrow as wr
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wr.to_ipc(folder + "/t", {"n": wr.arange(6, chunks=4)})
+    ...     wr.read_ipc(folder + "/t")["n"].compute()
+    array([0, 1, 2, 3, 4, 5])
+    """
+    write_table("to_ipc", path, x, overwrite, "arrow", storage_options)

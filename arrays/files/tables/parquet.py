@@ -1,0 +1,180 @@
+"""Columns of Parquet files, whose row groups are chunks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....workers.sources.arrow import arrow
+from ....workers.sources.formats.tables import ParquetPieces, read_footer
+from ..glob import find_files
+from .columns import Asked, build, find_partitions, join_schemas
+from .table_writer import write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "read_parquet",
+    "to_parquet",
+]
+
+
+def read_parquet(
+    path: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    nulls: str | None = None,
+    matrix: bool = False,
+    chunks: Any = None,
+    storage_options: dict[str, Any] | None = None,
+) -> Any:
+    """Return the columns of Parquet files as 1-D arrays, or as one 2-D array; chunks are the files' row groups.
+
+    Only the files' footers are read now, and columns of text once, by all ranks: their dtype is as wide as the longest
+    one. A row group is read by the rank that needs it.
+
+    Parameters
+    ----------
+    path : str or os.PathLike, or a list of them
+        Files, folders, or patterns of them such as ``2013-*.parquet``. Of folders the files that end with ".parquet",
+        also in folders within, in the order of their names, in which numbers count as numbers. URLs that fsspec opens,
+        too.
+    columns : sequence of str, optional
+        The columns to read; None: all. Names of folders as "year=2013" are columns, too.
+    nulls : {None, "raise", "nan", "mask"}
+        What becomes of nulls. None: NaN and NaT where the dtype has these, else an error. "raise": an error. "nan": as
+        None, and integers and booleans of columns with nulls are float64. "mask": arrays come with boolean ones that
+        are True where a null was; there stands NaN or NaT, or 0, False and "" where the dtype has neither.
+    matrix : bool
+        Whether the columns become one 2-D array of the dtype that all can be cast to.
+    chunks : int, str, tuple, dict or None
+        Chunks of the result; None: row groups.
+    storage_options : dict, optional
+        For fsspec, beside a URL.
+
+    Returns
+    -------
+    dict of str to Array, or tuple
+        Lazy 1-D arrays by the names of their columns, all with the same chunks. With `matrix`, a tuple of the 2-D array
+        and the list of the columns' names. With `nulls="mask"`, a tuple of what is returned otherwise with the masks
+        after the arrays: (arrays, masks) or (matrix, mask, names).
+
+    Raises
+    ------
+    MissingFile
+        There is nothing at `path`.
+    ArgumentError
+        `columns` names none of the file's, or `nulls` is an unknown word.
+    DTypeError
+        No dtype has the values of a column: decimals, lists; or there are nulls, and nothing to make of them. With
+        `matrix`: columns have no dtype in common.
+    ChunksError
+        `chunks` can't be read or doesn't fit.
+    FileFormatError
+        A file is no Parquet file, or lacks a column, or has two of its name, or has it in another type than the first
+        one.
+    FileError
+        A file can't be read.
+
+    Notes
+    -----
+    Numbers of different types in different files become the wider type. Time zones are left out: times are UTC's.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import windrow as wr
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wr.to_parquet(folder + "/t", {"n": wr.arange(6, chunks=4), "half": wr.arange(6) / 2})
+    ...     table = wr.read_parquet(folder + "/t")
+    ...     print(table["n"].chunks, table["half"].sum().compute())
+    ((4, 2),) 7.5
+    """
+    asked = Asked("read_parquet", columns, nulls, matrix, chunks)
+    asked.check()
+    places = find_files("read_parquet", path, storage_options, endings=(".parquet", ".parq", ".pq"))
+    footers = [read_footer(p) for p in places]
+    schemas = [footer.schema.to_arrow_schema() for footer in footers]
+    partitions = {k: v for k, v in find_partitions(places).items() if k not in schemas[0].names}
+    names = asked.names([*schemas[0].names, *partitions])
+    schema = join_schemas("read_parquet", [n for n in names if n not in partitions], places, schemas)
+    for name in partitions.keys() & set(names):
+        schema = schema.append(arrow().field(name, partitions[name][0]))
+    groups = [(i, g, f.row_group(g).num_rows) for i, f in enumerate(footers) for g in range(f.num_row_groups)]
+    table = np.array(groups, np.int64).reshape(-1, 3)
+    pieces = {
+        "places": tuple(places),
+        "index": table[:, :2],
+        "schema": schema,
+        "partitions": {name: values for name, (_, values) in partitions.items()},
+    }
+    known = _known_nulls(names, footers) | {k: 0 for k, (_, values) in partitions.items() if None not in values}
+    return build(asked, ParquetPieces, pieces, table[:, 2], names, known)
+
+
+def _known_nulls(names: list[str], footers: list[Any]) -> dict[str, int]:
+    """Return how many nulls columns have, where all footers tell."""
+    found = dict.fromkeys(names, 0)
+    for footer in footers:
+        if not footer.num_row_groups:
+            continue
+        first = footer.row_group(0)
+        places = {first.column(i).path_in_schema: i for i in range(footer.num_columns)}
+        for name in list(found):
+            for g in range(footer.num_row_groups) if name in places else ():
+                told = footer.row_group(g).column(places[name]).statistics
+                if told is None or not told.has_null_count:
+                    found.pop(name, None)
+                    break
+                found[name] += told.null_count
+            if name not in places:
+                found.pop(name, None)
+    return found
+
+
+def to_parquet(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
+    """Compute arrays and write them as the columns of a folder of Parquet files, a row group for each chunk.
+
+    Each row group is written by a rank that makes it; nothing is gathered. What is written lies in a hidden folder
+    beside `path` until it is whole; at a URL, in one within it whose name begins with "_". Parquet has no seconds:
+    times in seconds come back in milliseconds.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        A folder to make, or a URL that fsspec opens.
+    x : dict of str to array_like, or array_like
+        1-D arrays of one length; chunks are aligned. Without a dict: a 1-D array is a column "values", and the columns
+        of a 2-D array are named "0", "1", ….
+    overwrite : bool
+        Whether to replace a folder of Parquet files that is there.
+    storage_options : dict, optional
+        For fsspec, beside a URL.
+
+    Raises
+    ------
+    MissingFile
+        The folder to write in doesn't exist.
+    ArgumentError
+        `path` is not a path, or `x` has no columns or names that are no strings.
+    ShapeError
+        The arrays are not 1-D and of one length.
+    DTypeError
+        Parquet has no type for a column's dtype: complex numbers, records.
+    FileExists
+        There is something at `path` that mustn't be replaced.
+    FileError
+        The files can't be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import windrow as wr
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wr.to_parquet(folder + "/t", {"n": wr.arange(6, chunks=4)})
+    ...     wr.read_parquet(folder + "/t")["n"].compute()
+    array([0, 1, 2, 3, 4, 5])
+    """
+    write_table("to_parquet", path, x, overwrite, "parquet", storage_options)

@@ -1,0 +1,200 @@
+"""Whether arrays are made of what they are to be written over: what they read must still be there when it is read."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.chunks.axismap import Slice
+from ....graph.expr.expr import walk
+from ....graph.kinds.elementwise import Elementwise
+from ....graph.kinds.move import Move
+from ....graph.kinds.source import Host
+from ....workers.sources.stores.hdf5 import Hdf5Array
+from ....workers.sources.stores.libraries import is_of
+from ....workers.sources.stores.zarr import ZarrArray, opened, place_of
+from ...chunking.stored import layers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ....graph.expr.expr import Expr
+    from ....graph.kinds.source import HostData
+    from ...array import Array
+
+Span = tuple[int, int]
+"""A first position, and one past the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """Which positions of an axis are read, and how far ahead of these what is made of them goes; None: anywhere."""
+
+    span: Span
+    ahead: int | None
+
+
+def reads(source: Array, target: Any) -> bool:
+    """Tell whether an array is made of what it is to be written to."""
+    return any(_is_read(node.op.data, target) for node in walk([source.expr]) if isinstance(node.op, Host))
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What an array that is written to a place reads of zarr's arrays: by their names, where and what for."""
+
+    parts: dict[str, list[tuple[object, tuple[Along, ...]]]]
+
+    def needs(self, target: Any, region: Sequence[Span], *, own: bool) -> bool:
+        """Tell whether it needs elements of a region that is written, other than each for the element in its place.
+
+        `own`: it is what is written to the region.
+        """
+        place = place_of(target)
+        for found, along in self.parts.get(str(place), ()):
+            apart = any(a.span[1] <= begin or end <= a.span[0] for a, (begin, end) in zip(along, region, strict=False))
+            if apart or found != place:
+                continue
+            if not own or len(along) != len(region) or any(a.ahead != 0 for a in along):
+                return True
+        return False
+
+
+def reader(source: Array, first: Sequence[int]) -> Reader:
+    """Return what an array reads that goes to `first` and on in another."""
+    parts: dict[str, list[tuple[object, tuple[Along, ...]]]] = {}
+    for data, along in _read_parts(source.expr, first):
+        found = _innermost(data)
+        if is_of(found, "zarr", "Array"):
+            place = place_of(found)
+            parts.setdefault(str(place), []).append((place, _moved(data, along)))
+    return Reader(parts)
+
+
+def places_read(source: Array) -> Iterator[tuple[str, Any]]:
+    """Yield where in files and stores an array is read: "zarr" and an array of zarr's, or "file" and a path."""
+    for node in walk([source.expr]):
+        if not isinstance(node.op, Host):
+            continue
+        found = _innermost(node.op.data)
+        if is_of(found, "zarr", "Array"):
+            yield "zarr", found
+        path = _path(node.op.data, found)
+        if path is not None:
+            yield "file", path
+
+
+def _path(data: HostData, found: Any) -> str | None:
+    """Return the path of the local file that a source is read from."""
+    if isinstance(data.file, Hdf5Array):
+        return os.path.realpath(data.file.place.path) if data.file.place.is_local else None
+    stored = getattr(found, "datastore", None)  # xarray's, of netCDF
+    path = getattr(stored, "_filename", None) or getattr(getattr(stored, "_manager", None), "_args", (None,))[0]
+    path = getattr(found, "filename", None) if isinstance(found, np.memmap) else path
+    return os.path.realpath(path) if isinstance(path, str | os.PathLike) and os.path.exists(path) else None
+
+
+def _innermost(data: HostData) -> Any:
+    """Return the array of a store that a source is read from: within xarray's, which decode and index."""
+    if isinstance(data.file, ZarrArray):
+        return opened(data.file.pickled, False)
+    found = data.array
+    for found in layers(data.array):
+        if _is_last(found):
+            break
+    return found
+
+
+def _is_last(x: Any) -> bool:
+    """Tell whether what is read is a store's own, or told by the store that it lies in."""
+    return type(x).__module__.partition(".")[0] != "xarray" or hasattr(x, "datastore")
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Tell whether two targets lie, or may lie, in the same place."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        paths = [os.path.realpath(x.filename) if isinstance(x, np.memmap) and x.filename else None for x in (a, b)]
+        return np.may_share_memory(a, b) or (paths[0] is not None and paths[0] == paths[1])
+    if is_of(a, "zarr", "Array") and is_of(b, "zarr", "Array"):
+        return bool(place_of(a) == place_of(b))
+    equal = type(a) is type(b) and a == b
+    return isinstance(equal, bool | np.bool) and bool(equal)
+
+
+def _is_read(data: HostData, target: Any) -> bool:
+    """Tell whether a source is read from a target."""
+    found = _innermost(data)
+    if is_of(target, "zarr", "Array"):
+        return is_of(found, "zarr", "Array") and place_of(found) == place_of(target)
+    if isinstance(target, np.ndarray):
+        path = os.path.realpath(target.filename) if isinstance(target, np.memmap) and target.filename else None
+        same = path is not None and path == _path(data, found)
+        return same or (isinstance(found, np.ndarray) and np.may_share_memory(found, target))
+    if hasattr(target, "variable_name") and hasattr(target, "datastore"):
+        same_name = getattr(found, "variable_name", None) == target.variable_name
+        return same_name and type(found) is type(target) and found.datastore._filename == target.datastore._filename
+    return type(found) is type(target) and bool(found == target)
+
+
+def _read_parts(root: Expr, first: Sequence[int]) -> Iterator[tuple[HostData, tuple[Along, ...]]]:
+    """Yield the sources that an expression reads, and which of their positions, for what is ahead of them.
+
+    Operations of elements and slices without steps are seen through; through others any position may be read.
+    """
+    begin = tuple(Along((0, n), f) for n, f in zip(root.shape, first, strict=True))
+    stack, seen = [(root, begin)], set()
+    while stack:
+        node, along = stack.pop()
+        if (node.token, along) in seen:
+            continue
+        seen.add((node.token, along))
+        if isinstance(node.op, Host):
+            yield node.op.data, along
+            continue
+        for number, operand in enumerate(node.operands):
+            stack.append((operand, _of_operand(node, along, number, operand)))
+
+
+def _of_operand(node: Expr, along: tuple[Along, ...], number: int, operand: Expr) -> tuple[Along, ...]:
+    """Return which positions of an operand are read for some of a node."""
+    if isinstance(node.op, Elementwise):
+        lead = len(node.shape) - len(operand.shape)
+        return tuple(
+            each if n == whole else Along((0, n), None)
+            for each, n, whole in zip(along[lead:], operand.shape, node.shape[lead:], strict=True)
+        )
+    if isinstance(node.op, Move):
+        routes = node.op.routes[number].axes
+        return tuple(
+            _sliced(along[i], how, n) if axis == i and isinstance(how, Slice) else Along((0, n), None)
+            for i, ((axis, how), n) in enumerate(zip(routes, operand.shape, strict=True))
+        )
+    return tuple(Along((0, n), None) for n in operand.shape)
+
+
+def _sliced(along: Along, how: Slice, length: int) -> Along:
+    if how.step != 1:
+        return Along((0, length), None)
+    begin, end = (min(max(p + how.start, 0), length) for p in along.span)
+    return Along((begin, end), None if along.ahead is None else along.ahead - how.start)
+
+
+def _moved(data: HostData, along: tuple[Along, ...]) -> tuple[Along, ...]:
+    """Return the same in the positions of what is stored, of which xarray may show a part."""
+    found = next((each for each in layers(data.array) if _is_last(each) or hasattr(each, "key")), None)
+    key = getattr(getattr(found, "key", None), "tuple", None)
+    if key is None:
+        return along
+    stored = getattr(found, "array", None)
+    if len(key) != len(along) or any(not isinstance(k, slice) or k.step not in (None, 1) for k in key):
+        return tuple(Along((0, n), None) for n in getattr(stored, "shape", ()))
+    starts = [k.indices(n)[0] for k, n in zip(key, getattr(stored, "shape", ()), strict=True)]
+    return tuple(
+        Along((a.span[0] + s, a.span[1] + s), None if a.ahead is None else a.ahead - s)
+        for a, s in zip(along, starts, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""Arrays seen otherwise: chunks as arrays, elements by number, points."""

@@ -1,0 +1,1 @@
+"""Setting elements: a new expression behind the same name."""

@@ -1,0 +1,1 @@
+"""Filters of images by blocks with margins."""

@@ -1,0 +1,1 @@
+"""Interpolation, splines, Fourier filters."""

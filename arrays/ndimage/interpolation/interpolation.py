@@ -1,0 +1,243 @@
+"""Interpolation as SciPy has it, of arrays in any chunks; `windows` makes the blocks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.chunks.grid import Axis, Grid
+from ....graph.errors import ArgumentError, bad
+from ....workers.kernels.blocks.signal.interpolation import Affine, Lines
+from ...base import as_array, check_axis, check_shape, few
+from ...borrowed.documents import described
+from ...borrowed.scipy_calls import attempt, find, numbers, settled
+from ...chunking.rechunk import regrid
+from ...execution.deferred import defer
+from ...ops.elementwise.functions import astype
+from ..about import ABOUT
+from ..filters.local import result_dtype
+from .windows import at_places, interpolate, of_nothing, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...array import Array
+
+__all__ = [
+    "affine_transform",
+    "map_coordinates",
+    "rotate",
+    "shift",
+    "zoom",
+]
+
+ABOUT = ABOUT | {
+    "input": "array_like: The array, in any chunks.",
+    "order": "int: Of the splines, 0 to 5.",
+    "mode": "str: What lies beyond the ends, as in SciPy.",
+}
+SAME = "Lazy, in the shape and chunks of `input`; equal to what SciPy makes of the whole array, to rounding."
+documented = described(
+    ABOUT,
+    "Lazy; equal to what SciPy makes of the whole array, to rounding. In another shape than `input` chunks are chosen.",
+)
+
+
+@documented
+def zoom(
+    input: Any,
+    zoom: Any,
+    output: Any = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: Any = 0.0,
+    prefilter: bool = True,
+    *,
+    grid_mode: bool = False,
+) -> Array:
+    """Make an array longer or shorter along its axes.
+
+    >>> import windrow as wr
+    >>> wr.ndimage.zoom(wr.asarray([0.0, 2.0]), 1.5, order=1).compute()
+    array([0., 1., 2.])
+    """
+    name = "zoom"
+    given = dict(locals())
+    factors = _each(name, "zoom", zoom, numbers(name, "input", input).ndim)
+    if any(not math.isfinite(f) or f < 0 for f in factors):
+        raise ArgumentError(bad(name, "zoom", zoom, "numbers from 0 on"))
+    x, dtype = _begin(name, given)
+    shape = tuple(round(n * f) for n, f in zip(x.shape, factors, strict=True))
+    if prefilter and all(f == 1 for f in factors):
+        return astype(x, dtype)
+    less = 0 if grid_mode else 1
+    zooms = [1.0 if m == less else (n - less) / (m - less) for n, m in zip(x.shape, shape, strict=True)]
+    places = Lines((0.0,) * x.ndim, tuple(zooms), bool(grid_mode))
+    return interpolate(x, shape, places, range(x.ndim), dtype, given)
+
+
+@described(ABOUT, SAME)
+def shift(
+    input: Any,
+    shift: Any,
+    output: Any = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: Any = 0.0,
+    prefilter: bool = True,
+) -> Array:
+    """Move elements along axes, by any distance.
+
+    >>> import windrow as wr
+    >>> wr.ndimage.shift(wr.asarray([1.0, 2, 3]), 1, order=1).compute()
+    array([0., 1., 2.])
+    """
+    name = "shift"
+    given = dict(locals())
+    x, dtype = _begin(name, given)
+    by = _each(name, "shift", shift, x.ndim)
+    if not np.isfinite(by).all():
+        raise ArgumentError(bad(name, "shift", shift, "finite numbers"))
+    places = Lines(tuple(-b for b in by), (1.0,) * x.ndim)
+    return interpolate(x, x.shape, places, range(x.ndim), dtype, given)
+
+
+@documented
+def affine_transform(
+    input: Any,
+    matrix: Any,
+    offset: Any = 0.0,
+    output_shape: Any = None,
+    output: Any = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: Any = 0.0,
+    prefilter: bool = True,
+) -> Array:
+    """Turn, stretch and move an array by a matrix.
+
+    >>> import windrow as wr
+    >>> wr.ndimage.affine_transform(wr.asarray([[1.0, 2], [3, 4]]), [[0, 1], [1, 0]], order=1).compute()
+    array([[1., 3.],
+           [2., 4.]])
+    """
+    name = "affine_transform"
+    given = dict(locals())
+    shape = None if output_shape is None else check_shape(name, output_shape, "output_shape")
+    ndim = numbers(name, "input", input).ndim
+    given["output_shape"] = (1,) * (ndim if shape is None else len(shape))
+    x, dtype = _begin(name, given)
+    shape = x.shape if shape is None else shape
+    rows = np.asarray(matrix, np.float64)
+    if rows.ndim == 2 and rows.shape[1] == x.ndim + 1 and rows.shape[0] in (x.ndim, x.ndim + 1):
+        offset = rows[: x.ndim, x.ndim]
+        rows = rows[: x.ndim, : x.ndim]
+    moved = _each(name, "offset", offset, x.ndim)
+    if not np.isfinite(rows).all() or not np.isfinite(moved).all():
+        raise ArgumentError(bad(name, "matrix", matrix, "finite numbers, as for 'offset'"))
+    if rows.ndim == 1 and np.all(rows):
+        diagonal = tuple(map(float, rows))
+        places: Lines | Affine = Lines(tuple(o / d for o, d in zip(moved, diagonal, strict=True)), diagonal)
+    else:
+        square = np.diag(rows) if rows.ndim == 1 else rows
+        places = Affine(tuple(tuple(map(float, row)) for row in square), tuple(moved))
+    return interpolate(x, shape, places, range(x.ndim), dtype, given)
+
+
+@documented
+def rotate(
+    input: Any,
+    angle: float,
+    axes: Sequence[int] = (1, 0),
+    reshape: bool = True,
+    output: Any = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: Any = 0.0,
+    prefilter: bool = True,
+) -> Array:
+    """Turn an array in the plane of two axes.
+
+    >>> import windrow as wr
+    >>> wr.ndimage.rotate(wr.asarray([[1.0, 2], [3, 4]]), 90, order=1).compute()
+    array([[2., 4.],
+           [1., 3.]])
+    """
+    name = "rotate"
+    given = dict(locals())
+    ndim = numbers(name, "input", input).ndim
+    plane = sorted(check_axis(name, axis, ndim) for axis in axes)
+    if len(plane) != 2 or plane[0] == plane[1]:
+        raise ArgumentError(bad(name, "axes", axes, "two axes"))
+    x, dtype = _begin(name, given | {"axes": tuple(plane)})
+    special = find("special", name)
+    c, s = float(special.cosdg(angle)), float(special.sindg(angle))
+    if not math.isfinite(c):
+        raise ArgumentError(bad(name, "angle", angle, "a finite number"))
+    turn = np.array([[c, s], [-s, c]])
+    before = np.array([x.shape[axis] for axis in plane])
+    after = before
+    if reshape:
+        corners = turn @ np.array([[0, 0, before[0], before[0]], [0, before[1], 0, before[1]]])
+        after = (np.ptp(corners, axis=1) + 0.5).astype(int)
+    offset = (before - 1) / 2 - turn @ ((after - 1) / 2)
+    shape = list(x.shape)
+    for axis, n in zip(plane, after.tolist(), strict=True):
+        shape[axis] = n
+    places = Affine(((c, s), (-s, c)), tuple(map(float, offset)))
+    return interpolate(x, tuple(shape), places, plane, dtype, given)
+
+
+@described(ABOUT, "Lazy, in the chunks of `coordinates`; equal to what SciPy makes of the whole array, to rounding.")
+def map_coordinates(
+    input: Any,
+    coordinates: Any,
+    output: Any = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: Any = 0.0,
+    prefilter: bool = True,
+) -> Array:
+    """Interpolate an array at places.
+
+    A task reads what lies between the least and largest places of its chunk: all of `input` where they lie anywhere.
+
+    >>> import windrow as wr
+    >>> wr.ndimage.map_coordinates(wr.asarray([0.0, 2, 4]), [[0.5, 1.5]], order=1).compute()
+    array([1., 3.])
+    """
+    name = "map_coordinates"
+    given = dict(locals())
+    places = as_array(name, "coordinates", given.pop("coordinates"))
+    x = numbers(name, "input", input)
+    if places.ndim < 2 or places.shape[0] != x.ndim or places.dtype.kind not in "biuf":
+        expected = f"real numbers, an entry for each of {x.ndim} axes along the first, and more axes"
+        raise ArgumentError(bad(name, "coordinates", (places.shape, str(places.dtype)), expected))
+    x, dtype = _begin(name, given | {"coordinates": np.zeros((x.ndim, 1))})
+    places = regrid(places, Grid([Axis.whole(x.ndim), *places.expr.grid.axes[1:]]))
+    grid = Grid(places.expr.grid.axes[1:])
+    if 0 in x.shape or 0 in places.shape:
+        return of_nothing(x, grid.shape, dtype, given)
+    wide, how = prepare(x, range(x.ndim), dtype, given)
+    return defer(name, at_places, (wide, places), (how,), grid, dtype)
+
+
+def _begin(name: str, given: dict[str, Any]) -> tuple[Array, np.dtype[Any]]:
+    """Return the array and the result's dtype; what SciPy doesn't take is told now."""
+    given = {key: value for key, value in given.items() if key != "name"}
+    x = numbers(name, "input", given.pop("input"))
+    given["output"] = result_dtype(name, x, given["output"])
+    small = np.ones((2,) * x.ndim, x.dtype)
+    found = attempt(name, getattr(find("ndimage", name), name), small, **dict(settled(name, given)))
+    dtype: np.dtype[Any] = found.dtype.newbyteorder("=")  # as all that is computed here
+    return x, dtype
+
+
+def _each(name: str, argument: str, value: Any, ndim: int) -> list[float]:
+    value = few(name, argument, value, f"a number, or one for each of {ndim} axes")
+    found = [value] * ndim if np.ndim(value) == 0 else list(value)
+    if len(found) != ndim:
+        raise ArgumentError(bad(name, argument, value, f"a number, or one for each of {ndim} axes"))
+    return [float(v) for v in found]

@@ -1,0 +1,154 @@
+"""Coefficients of splines: a recursive filter of each line, whose memory fades fast, so that chunks need but a margin.
+
+SciPy's filter runs to and fro along each whole line. What lies d elements away counts for |pole|**d, and the filter of
+a chunk with its margin begins with a guess at the margin's ends; so a margin of `MARGINS` elements leaves of the guess
+less than rounding does. At the array's own ends the margin ends too, and SciPy begins as `mode` says; along axes with
+one chunk it makes all, and the bits are SciPy's own. Axes go one after the other as in SciPy, several in one pass as
+long as their margins don't make blocks much larger.
+
+Interpolation in modes "nearest" and "grid-constant" has no exact beginning: SciPy continues the array by 12 elements
+first, and so does `coefficients`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.kinds.mapping import BlockFunction
+from ....workers.kernels.blocks.signal.ndimage import Filter
+from ...base import check_axis, make
+from ...borrowed.documents import described
+from ...borrowed.scipy_calls import attempt, find, numbers, settled
+from ...chunking.coalesce import merge_small_chunks
+from ...chunking.halo import with_halo
+from ...signal.padding import pad
+from ..about import ABOUT
+from ..filters.local import result_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...array import Array
+
+__all__ = [
+    "spline_filter",
+    "spline_filter1d",
+]
+
+MARGINS = {2: 26, 3: 34, 4: 46, 5: 58}
+"""Elements after which a filter has forgotten where it began, by order: log(1e-18) / log|largest pole|, and some."""
+WIDEST = 1.5
+"""Blocks with the margins of one pass are at most so many times as large, unless it runs along one axis alone."""
+PADDED = {"nearest": "edge", "grid-constant": "constant"}
+"""How the array is continued before it is filtered, by mode."""
+CONTINUED = 12
+"""By how many elements it is continued, as in SciPy."""
+NARROW = 32
+"""Chunks of fewer elements along an axis are merged where the array is continued, which would have many of them."""
+
+documented = described(
+    ABOUT,
+    "Lazy, in the shape and chunks of `input`; equal to what SciPy makes of the whole array, to rounding.",
+)
+
+
+@documented
+def spline_filter(input: Any, order: int = 3, output: Any = np.float64, mode: str = "mirror") -> Array:
+    """Return the coefficients of splines through the elements.
+
+    A NaN or infinity spoils its chunk and those whose margin it lies in, not all of its lines.
+
+    >>> import windrow as wr
+    >>> wr.ndimage.spline_filter(wr.ones(4, chunks=2)).compute().round(3)
+    array([1., 1., 1., 1.])
+    """
+    name = "spline_filter"
+    x = numbers(name, "input", input)
+    dtype = _try(name, x, {"order": order, "output": output, "mode": mode})
+    return filter_lines(x, range(x.ndim), order, mode, dtype)
+
+
+@documented
+def spline_filter1d(
+    input: Any, order: int = 3, axis: int = -1, output: Any = np.float64, mode: str = "mirror"
+) -> Array:
+    """Return the coefficients of splines through lines along an axis; see `spline_filter`.
+
+    >>> import windrow as wr
+    >>> wr.ndimage.spline_filter1d(wr.ones(6, chunks=2)).compute().round(3)
+    array([1., 1., 1., 1., 1., 1.])
+    """
+    name = "spline_filter1d"
+    x = numbers(name, "input", input)
+    at = check_axis(name, axis, x.ndim)
+    dtype = _try(name, x, {"order": order, "axis": at, "output": output, "mode": mode})
+    return filter_lines(x, [at], order, mode, dtype)
+
+
+def _try(name: str, x: Array, given: dict[str, Any]) -> np.dtype[Any]:
+    """Return the result's dtype; what SciPy doesn't take is told now."""
+    keywords = dict(settled(name, given | {"output": result_dtype(name, x, given["output"])}))
+    found: np.dtype[Any] = attempt(
+        name, getattr(find("ndimage", name), name), np.ones((2,) * x.ndim, x.dtype), **keywords
+    ).dtype
+    return found
+
+
+def coefficients(x: Array, axes: Sequence[int], order: int, mode: str, cval: Any) -> tuple[Array, int]:
+    """Return the coefficients that interpolation along axes needs, and by how much they begin before the array."""
+    before = 0
+    if mode in PADDED and 0 not in x.shape:
+        before = CONTINUED
+        value = {"constant_values": _cast(cval, x.dtype)} if PADDED[mode] == "constant" else {}
+        x = continue_ends(x, axes, before, PADDED[mode], **value)
+    wide = np.dtype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    return filter_lines(x, axes, order, mode, wide), before
+
+
+def continue_ends(x: Array, axes: Sequence[int], by: int, mode: str, **value: Any) -> Array:
+    """Return an array that goes on beyond its ends along axes."""
+    x = pad(x, dict.fromkeys(axes, by), mode, **value)
+    for axis in axes:
+        if x.chunksize[axis] < NARROW:
+            x = merge_small_chunks(x, axis)
+    return x
+
+
+def _cast(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a number in a dtype, as NumPy sets an element to it."""
+    with np.errstate(all="ignore"):
+        value = np.asarray(value)
+        return (value.real if dtype.kind != "c" and value.dtype.kind == "c" else value).astype(dtype)[()]
+
+
+def filter_lines(x: Array, axes: Sequence[int], order: int, mode: str, dtype: np.dtype[Any]) -> Array:
+    """Return the coefficients along axes, one after the other."""
+    rest = list(axes)
+    while rest or x.dtype != dtype:
+        run = [rest.pop(0)] if rest else []
+        wider = _wider(x, order, run)
+        while rest and (more := wider * _wider(x, order, rest[:1])) <= WIDEST:
+            wider = more
+            run.append(rest.pop(0))
+        x = _pass(x, tuple(run), order, mode, dtype)
+    return x
+
+
+def _wider(x: Array, order: int, axes: Sequence[int]) -> float:
+    """Return how many times as large a block with margins along axes is."""
+    found = 1.0
+    for axis in axes:
+        if x.numblocks[axis] > 1:
+            found *= 1 + 2 * MARGINS.get(order, 0) / max(1, x.expr.grid.axes[axis].largest)
+    return found
+
+
+def _pass(x: Array, axes: tuple[int, ...], order: int, mode: str, dtype: np.dtype[Any]) -> Array:
+    depth = MARGINS.get(order, 0)
+    depths = tuple(depth if i in axes and x.numblocks[i] > 1 else 0 for i in range(x.ndim))
+    periodic = tuple(mode == "grid-wrap" and d > 0 for d in depths)
+    how = Filter("ndimage.spline_filter1d", (), (("order", order), ("mode", mode)), depths, periodic, dtype.str)
+    wide = with_halo(x, tuple((d, d) for d in depths), tuple("periodic" if p else "none" for p in periodic))
+    return make(BlockFunction("signal.ndimage:spline_lines", (axes, how), where=True), [wide], x.expr.grid, dtype)

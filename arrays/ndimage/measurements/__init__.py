@@ -1,0 +1,1 @@
+"""Labels, and what is measured of elements that share one."""

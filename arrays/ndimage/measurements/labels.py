@@ -1,0 +1,207 @@
+"""Labels of connected elements, and where they are."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.arguments import check_integer
+from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ....graph.few import distinct
+from ....graph.kinds.mapping import BlockFunction
+from ...base import as_array, make
+from ...borrowed.documents import described
+from ...borrowed.scipy_calls import find, numbers
+from ...execution.deferred import defer
+from ...ops.elementwise.functions import astype
+from ...ops.reductions.extremes import max as greatest
+from ..about import ABOUT
+from ..filters.local import output_dtype
+from .groups import Measured
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from ...array import Array
+
+__all__ = [
+    "find_objects",
+    "generate_binary_structure",
+    "iterate_structure",
+    "label",
+]
+
+Numbers = np.ndarray[Any, Any]
+_ABOUT = ABOUT | {
+    "input": "array_like: Elements that aren't 0 are connected with their neighbours.",
+    "structure": "array_like, optional: Which neighbours are connected: three along each axis; None: the nearest.",
+    "rank": "int: Number of axes.",
+    "connectivity": "int: Along how many axes neighbours may be beside each other.",
+    "iterations": "int: How often it is dilated by itself.",
+    "origin": "int or sequence of int, optional: Its origin, which is returned for the new one, too.",
+}
+
+
+@described(_ABOUT, "Labels, in the shape and chunks of `input`, and the number of labels, 0-d.", "tuple of Array")
+def label(input: Any, structure: Any = None, output: Any = None) -> tuple[Array, Array]:
+    """Label connected elements, numbered as SciPy does: by the first element of each, in C order.
+
+    Each chunk is labelled by itself; what meets at borders of chunks is then known on the driver, for which the array
+    is read when the result is computed.
+
+    >>> import windrow as wr
+    >>> labels, count = wr.ndimage.label(wr.asarray([1, 1, 0, 1, 1, 1, 0], chunks=2))
+    >>> wr.compute(labels, count)
+    (array([1, 1, 0, 2, 2, 2, 0], dtype=int32), np.int64(2))
+    """
+    x = numbers("label", "input", input, "biuf")
+    connected = _structure(structure, x.ndim)
+    output_dtype("label", output)
+    dtype = np.dtype((np.intp if x.size >= 2**31 - 2 else np.int32) if output is None else output)
+    if dtype.kind not in "biuf":
+        raise DTypeError(bad("label", "output", dtype, "a dtype of numbers"))
+    if x.npartitions == 1 or not x.size:
+        op = BlockFunction("signal.labels:label_whole", (connected, dtype.str))
+        labels = make(op, (x,), x.expr.grid, dtype)
+    else:
+        labels = defer("label", _label, [x], (connected, dtype.str), x.expr.grid, dtype)
+    count = astype(greatest(labels, initial=0), np.int64)
+    return labels, count
+
+
+def _structure(structure: Any, ndim: int) -> Numbers:
+    if structure is None:
+        return np.asarray(find("ndimage", "label").generate_binary_structure(ndim, 1))
+    found = np.array(as_array("label", "structure", structure).compute(), bool)
+    if found.ndim != ndim or any(n != 3 for n in found.shape):
+        raise ShapeError(bad("label", "structure", found.shape, f"three along each of {ndim} axes"))
+    if not np.array_equal(found, np.flip(found)):
+        raise ArgumentError(bad("label", "structure", found.astype(int).tolist(), "one that is the same turned round"))
+    return found
+
+
+def _label(x: Array, structure: Numbers, dtype: str) -> Generator[Any, Any, Array]:
+    """Label chunks apart; join what meets at their borders; number in the order of first places."""
+    place = np.dtype(np.int32 if x.size < 2**31 - 2 else np.int64)
+    op = BlockFunction("signal.labels:label_apart", (structure, x.shape, place), where=True)
+    apart = make(op, (x,), x.expr.grid, place).persist()
+    first = make(BlockFunction("signal.labels:mark_firsts"), (apart,), x.expr.grid, np.dtype(bool))
+    met = [pair for axis in range(x.ndim) for pair in _meet(apart, axis, structure)]
+    firsts, *ends = yield (apart[first], *(end for pair in met for end in pair))
+    order = np.argsort(firsts)
+    parts = firsts[order]
+    names = _join(len(parts), [order[np.searchsorted(parts, end)] for end in ends])[order]
+    if len(names) and names.max() > (1 if np.dtype(dtype).kind == "b" else _most(np.dtype(dtype))):
+        raise ArgumentError(bad("label", "output", np.dtype(dtype), f"one that holds {names.max()} labels"))
+    operands = (apart, as_array("label", "input", parts), as_array("label", "input", names))
+    axes = (tuple(range(x.ndim)), (None,), (None,))
+    wide = [operands[0], *(_as_one(o) for o in operands[1:])]
+    op = BlockFunction("signal.labels:rename", (x.shape, dtype), axes, where=True)
+    return make(op, wide, x.expr.grid, np.dtype(dtype))
+
+
+def _as_one(x: Array) -> Array:
+    return x.rechunk(x.shape) if x.npartitions > 1 else x
+
+
+def _most(dtype: np.dtype[Any]) -> int:
+    return int(np.iinfo(dtype).max) if dtype.kind in "iu" else 2 ** (np.finfo(dtype).nmant + 1)
+
+
+def _meet(apart: Array, axis: int, structure: Numbers) -> Iterator[tuple[Array, Array]]:
+    """Yield the names of parts that meet at borders of chunks along an axis, for each connected pair of places."""
+    borders = np.cumsum(apart.chunks[axis])[:-1]
+    borders = np.unique(borders[(borders > 0) & (borders < apart.shape[axis])])
+    if not len(borders):
+        return
+    before, after = apart.take(borders - 1, axis), apart.take(borders, axis)
+    for step in product((-1, 0, 1), repeat=apart.ndim):
+        if step[axis] != 1 or not structure[tuple(s + 1 for s in step)]:
+            continue
+        first = tuple(_cut(-s if i != axis else 0) for i, s in enumerate(step))
+        other = tuple(_cut(s if i != axis else 0) for i, s in enumerate(step))
+        a, b = before[first], after[other]
+        if a.size:
+            both = (a > 0) & (b > 0)
+            yield a[both], b[both]
+
+
+def _cut(step: int) -> slice:
+    return slice(1, None) if step > 0 else slice(None, -1) if step < 0 else slice(None)
+
+
+def _join(count: int, ends: list[Numbers]) -> Numbers:
+    """Return the label of each part, where those that meet have one, in the order of parts.
+
+    `ends` are parts that meet, by their numbers: the ends of pairs, two arrays after each other.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    first = np.arange(count)
+    if any(map(len, ends)):
+        a, b = np.concatenate(ends[::2]), np.concatenate(ends[1::2])
+        some = distinct(np.concatenate([a, b]))
+        edges = np.searchsorted(some, a), np.searchsorted(some, b)
+        graph = coo_array((np.ones(len(a), np.int8), edges), shape=(len(some), len(some)))
+        _, component = connected_components(graph, directed=False)
+        first[some] = some[np.unique(component, return_index=True)[1]][component]  # `some` ascends
+    found: Numbers = np.cumsum(first == np.arange(count))[first]
+    return found
+
+
+@described(
+    _ABOUT | {"input": "array_like: Labels, integers; those below 1 are left out."},
+    "For each label from 1 on the slices that hold it, None where there is none; computed now.",
+    "list of tuple of slice",
+)
+def find_objects(input: Any, max_label: int = 0) -> list[Any]:
+    """Find where labels are.
+
+    >>> import windrow as wr
+    >>> wr.ndimage.find_objects(wr.asarray([0, 1, 1, 0, 3], chunks=2))
+    [(slice(1, 3, None),), None, (slice(4, 5, None),)]
+    """
+    x = numbers("find_objects", "input", input, "biu")
+    most = check_integer("find_objects", "max_label", max_label)
+    if most < 1:
+        most = int(greatest(x, initial=0).compute())
+    if most < 1 or not x.ndim:
+        return []
+    given = Measured("find_objects", x, x, np.arange(1, most + 1))
+    found = given.measure("boxes", "boxes", np.int64, more=(x.ndim, 2), where=True).compute()
+    return [_slices(box) for box in found]
+
+
+def _slices(box: Numbers) -> Any:
+    if (box[:, 1] < 0).any():
+        return None
+    return tuple(slice(int(a), int(b) + 1, None) for a, b in box)
+
+
+@described(_ABOUT, "A NumPy array of bool, three long along each axis.", "numpy.ndarray")
+def generate_binary_structure(rank: int, connectivity: int) -> Numbers:
+    """Return a structuring element of nearest neighbours.
+
+    >>> import windrow as wr
+    >>> wr.ndimage.generate_binary_structure(2, 1).astype(int)
+    array([[0, 1, 0],
+           [1, 1, 1],
+           [0, 1, 0]])
+    """
+    module = find("ndimage", "generate_binary_structure")
+    return np.asarray(module.generate_binary_structure(rank, connectivity))
+
+
+@described(_ABOUT, "A NumPy array of bool; with `origin` also the new origin.", "numpy.ndarray or tuple")
+def iterate_structure(structure: Any, iterations: int, origin: Any = None) -> Any:
+    """Dilate a structuring element by itself.
+
+    >>> import windrow as wr
+    >>> wr.ndimage.iterate_structure([1, 1, 1], 2).astype(int)
+    array([1, 1, 1, 1, 1])
+    """
+    module = find("ndimage", "iterate_structure")
+    return module.iterate_structure(np.asarray(structure), iterations, origin)

@@ -1,0 +1,1 @@
+"""Functions of each element: ufuncs, and what is none in NumPy."""

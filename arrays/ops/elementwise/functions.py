@@ -1,0 +1,459 @@
+"""Elementwise functions that are no ufuncs in NumPy."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.arguments import check_integer
+from ....graph.errors import ArgumentError, DTypeError, bad
+from ....graph.keyword_hints import refuse
+from ....graph.kinds.elementwise import Elementwise, Scalar
+from ...base import SCALARS, as_array, check_device, check_dtype, gives_view, make
+from ...values import hold
+from ..outputs import deliver
+from .nodes import apply, cast
+from .selections import elementwise
+from .ufunc import is_ignored
+from .ufuncs import (
+    absolute,
+    add,
+    equal,
+    isfinite,
+    isnan,
+    less_equal,
+    logical_and,
+    logical_or,
+    maximum,
+    minimum,
+    multiply,
+    subtract,
+)
+
+if TYPE_CHECKING:
+    from ...array import Array
+
+__all__ = [
+    "angle",
+    "around",
+    "astype",
+    "clip",
+    "imag",
+    "isclose",
+    "nan_to_num",
+    "real",
+    "round",
+    "where",
+]
+
+
+@elementwise
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None, casting: str = "unsafe") -> Array:
+    """Return the array with its elements cast to a dtype.
+
+    Parameters
+    ----------
+    x : array_like
+        The array.
+    dtype : dtype
+        To cast to.
+    copy : bool
+        Accepted for NumPy and ignored: setting elements of the result never changes `x`.
+    device : str, optional
+        Accepted for the array API standard: None or "cpu", the only device.
+    casting : str
+        NumPy's rule for what may be cast: "no", "equiv", "safe", "same_kind" or "unsafe".
+
+    Returns
+    -------
+    Array
+        Lazy, of the shape of `x`.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `device` is neither None
+        nor "cpu".
+    DTypeError
+        `x` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects. `casting` doesn't allow the
+        cast.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.astype(wr.arange(3), float).compute()
+    array([0., 1., 2.])
+    """
+    check_device("astype", device)
+    array = as_array("astype", "x", x)
+    wanted = check_dtype("astype", "dtype", dtype, array.dtype)
+    if casting != "unsafe" and not np.can_cast(array.dtype, wanted, casting=casting):  # type: ignore[arg-type]
+        raise DTypeError(
+            bad("astype", "dtype", wanted, f"a dtype to which {array.dtype} is cast by the rule {casting!r}")
+        )
+    return cast(array, wanted)
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """Return elements of `x` where a condition holds, and of `y` elsewhere.
+
+    Parameters
+    ----------
+    condition : array_like
+        Chooses `x` where it isn't zero. Alone, it gives `nonzero(condition)`.
+    x, y : array_like, optional
+        Both or neither; they broadcast with `condition`.
+
+    Returns
+    -------
+    Array
+        Lazy, of the broadcast shape and the dtype that `x` and `y` promote to; a tuple of positions for a condition
+        alone.
+
+    Raises
+    ------
+    ArgumentError
+        `condition`, `x` or `y` can't be read as an array: an unknown object, a ragged sequence or a masked array. Only
+        one of `x` and `y` is given.
+    ShapeError
+        The shapes don't broadcast, or a lone condition is 0-d.
+    DTypeError
+        `condition`, `x` or `y` holds Python objects. `x` and `y` have no common dtype.
+    RangeError
+        `x` or `y` is an integer of Python's that the other's dtype can't hold.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(4)
+    >>> wr.where(x > 1, x, 0).compute()
+    array([0, 0, 2, 3])
+    """
+    if x is None and y is None:
+        nonzero = importlib.import_module(str(__package__).partition(".")[0]).nonzero
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ArgumentError(bad("where", "y" if y is None else "x", None, "both x and y, or neither"))
+    found = apply("where", "where", (condition, x, y), np.where)
+    for name, value in (("x", x), ("y", y)):
+        if type(value) is int:  # which NumPy's where casts: 300 among uint8 is 44
+            hold("where", name, value, found.dtype)
+    return found
+
+
+@elementwise
+@gives_view
+def real(val: Any) -> Array:
+    """Return the real part of each element.
+
+    Parameters
+    ----------
+    val : array_like
+        The numbers.
+
+    Returns
+    -------
+    Array
+        Lazy; real arrays come back as they are.
+
+    Raises
+    ------
+    ArgumentError
+        `val` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `val` holds Python objects.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> float(wr.real(wr.full((), 1 + 2j)))
+    1.0
+    """
+    array = as_array("real", "val", val)
+    return apply("real", "real", (array,), np.real) if array.dtype.kind == "c" else array
+
+
+@elementwise
+@gives_view
+def imag(val: Any) -> Array:
+    """Return the imaginary part of each element.
+
+    Parameters
+    ----------
+    val : array_like
+        The numbers.
+
+    Returns
+    -------
+    Array
+        Lazy; zeros for real numbers.
+
+    Raises
+    ------
+    ArgumentError
+        `val` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `val` holds Python objects.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> float(wr.imag(wr.full((), 1 + 2j)))
+    2.0
+    """
+    return apply("imag", "imag", (as_array("imag", "val", val),), np.imag)
+
+
+@elementwise
+def angle(z: Any, deg: bool = False) -> Array:
+    """Return the angle of each complex number.
+
+    Parameters
+    ----------
+    z : array_like
+        The numbers.
+    deg : bool
+        Whether to return degrees; else radians.
+
+    Returns
+    -------
+    Array
+        Lazy and real, from -pi to pi (-180 to 180).
+
+    Raises
+    ------
+    ArgumentError
+        `z` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `z` holds Python objects. The elements are no numbers.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.angle(wr.full(1, 1j)).compute()
+    array([1.57079633])
+    """
+    found = apply("angle", "angle", (as_array("angle", "z", z),), np.angle)
+    return multiply(found, 180 / np.pi) if deg else found
+
+
+@elementwise
+def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
+    """Round to a number of decimals, halves to even.
+
+    Parameters
+    ----------
+    a : array_like
+        The array.
+    decimals : int
+        Digits after the decimal point; negative: before it.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
+
+    Returns
+    -------
+    Array
+        Lazy, of the shape and dtype of `a`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `decimals` is not an
+        integer. `out` is not an array.
+    ShapeError
+        `out` doesn't have the result's shape.
+    DTypeError
+        `a` holds Python objects. The elements are no numbers. The result can't be cast to the dtype of `out` by the
+        rule "same_kind".
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.round(wr.full(1, 1.26), 1).compute()
+    array([1.3])
+    """
+    decimals = check_integer("round", "decimals", decimals)
+    array = as_array("round", "a", a)
+    try:
+        dtype = np.round(np.empty(0, array.dtype), int(decimals)).dtype
+    except TypeError as error:
+        raise DTypeError(bad("round", "a", array.dtype, "an array of numbers")) from error
+    found = make(Elementwise("round", (0, Scalar(int(decimals)))), (array,), array.expr.grid, dtype)
+    return deliver("round", found, out, broadcasts=True)  # type: ignore[no-any-return]
+
+
+around = round
+
+
+@elementwise
+def clip(
+    a: Any, min: Any = None, max: Any = None, out: Any = None, *, a_min: Any = None, a_max: Any = None, **options: Any
+) -> Array:
+    """Limit the elements to a range.
+
+    Parameters
+    ----------
+    a : array_like
+        The array.
+    min, max : array_like or None
+        Lower and upper limits, which broadcast with `a`; None: no limit on that side.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
+    a_min, a_max : array_like or None
+        NumPy's other names of `min` and `max`.
+    **options : any
+        `where`, `dtype` and `casting`, as for ufuncs.
+
+    Returns
+    -------
+    Array
+        Lazy, of the broadcast shape.
+
+    Raises
+    ------
+    ArgumentError
+        `a`, `min` or `max` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is
+        not an array. There is a keyword that ufuncs don't have.
+    ShapeError
+        The shapes don't broadcast. `out` doesn't have the result's shape.
+    DTypeError
+        `a`, `min` or `max` holds Python objects. The elements can't be compared. The result can't be cast to the dtype
+        of `out` by the rule "same_kind".
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.clip(wr.arange(5), 1, 3).compute()
+    array([1, 1, 2, 3, 3])
+    """
+    known = ("where", "dtype", "casting")
+    refuse(
+        "clip",
+        {n: v for n, v in options.items() if n not in known and not is_ignored(n, v)},
+        ["min", "max", "out", *known],
+    )
+    options = {name: options[name] for name in known if name in options}
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    found = as_array("clip", "a", a)
+    if found.dtype.kind in "iu":  # limits beyond what the dtype can hold are none
+        low = None if type(low) is int and low <= np.iinfo(found.dtype).min else low
+        high = None if type(high) is int and high >= np.iinfo(found.dtype).max else high
+    if low is not None and high is not None:
+        found = _between(found, low, high, options)
+    elif low is not None:
+        found = maximum(found, low, **options)
+    elif high is not None:
+        found = minimum(found, high, **options)
+    return deliver("clip", found, out, options.get("casting", "same_kind"), broadcasts=True)  # type: ignore[no-any-return]
+
+
+def _between(x: Array, low: Any, high: Any, options: dict[str, Any]) -> Array:
+    """Limit elements on both sides; between two numbers a zero keeps its sign, as in NumPy."""
+    if not options:
+        limits = [np.asarray(v) if isinstance(v, list | tuple) else v for v in (low, high)]
+        x = cast(x, np.result_type(x.dtype, *(getattr(v, "dtype", v) for v in limits)))
+    found: Array = minimum(maximum(x, low), high, **options)
+    plain = isinstance(low, SCALARS) and isinstance(high, SCALARS)
+    if found.dtype.kind not in "fc" or not plain or (low != 0 and high != 0):
+        return found
+    same = cast(x, found.dtype)
+    return apply("clip", "where", (equal(found, same), same, found), np.where)
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
+    """Return where two arrays are equal within a tolerance: `abs(a - b) <= atol + rtol * abs(b)`.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The arrays; they broadcast.
+    rtol : float
+        Tolerance relative to `b`.
+    atol : float
+        Absolute tolerance.
+    equal_nan : bool
+        Whether NaN counts as equal to NaN.
+
+    Returns
+    -------
+    Array
+        Lazy, of bool.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        The shapes don't broadcast.
+    DTypeError
+        `a` or `b` holds Python objects. The elements can't be subtracted.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.isclose(wr.ones(2), 1 + 1e-9).compute()
+    array([ True,  True])
+    """
+    left, right = as_array("isclose", "a", a), as_array("isclose", "b", b)
+    if right.dtype.kind in "biu":
+        right = cast(right, np.float64)
+    near = less_equal(absolute(subtract(left, right)), add(atol, multiply(rtol, absolute(right))))
+    found: Array = logical_or(logical_and(near, isfinite(right)), equal(left, right))
+    return logical_or(found, logical_and(isnan(left), isnan(right))) if equal_nan else found
+
+
+def join_parts(real_parts: Array, imaginary_parts: Array) -> Array:
+    """Return the complex numbers of real and imaginary parts of one dtype."""
+    return apply("complex", "complex", (real_parts, imaginary_parts), lambda x, y: x + 1j * y)
+
+
+@elementwise
+def nan_to_num(
+    x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Array:
+    """Replace NaN by a number, and infinities by the largest numbers of the dtype.
+
+    Parameters
+    ----------
+    x : array_like
+        The array.
+    copy : bool
+        Accepted for NumPy and ignored: `x` stays as it is.
+    nan : float
+        What replaces NaN.
+    posinf, neginf : float, optional
+        What replaces positive and negative infinity; None: the largest and smallest number of the dtype.
+
+    Returns
+    -------
+    Array
+        Lazy, of the shape and dtype of `x`.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `x` holds Python objects.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.nan_to_num(wr.full(2, float("nan"))).compute()
+    array([0., 0.])
+    """
+    array = as_array("nan_to_num", "x", x)
+    if array.dtype.kind == "c":
+        parts = [nan_to_num(part, copy, nan, posinf, neginf) for part in (real(array), imag(array))]
+        return cast(join_parts(*parts), array.dtype)
+    if array.dtype.kind != "f":
+        return array
+    limits, exact = np.finfo(array.dtype), array.dtype.type
+    top, bottom = exact(limits.max if posinf is None else posinf), exact(limits.min if neginf is None else neginf)
+    found = where(isnan(array), exact(nan), array)
+    found = where(equal(array, np.inf), top, where(equal(array, -np.inf), bottom, found))
+    return cast(found, array.dtype)

@@ -1,0 +1,166 @@
+"""Making elementwise nodes: operands and scalars told apart, chunks brought together, the dtype found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.errors import DTypeError, RangeError, bad
+from ....graph.kinds.elementwise import Arg, Elementwise, Scalar
+from ...base import SCALARS, ArrayBase, as_array, check_dtype, make
+from ...chunking.rechunk import align_chunks
+from ...values import hold, read
+from .selections import over_chosen
+
+if TYPE_CHECKING:
+    from ....graph.expr.expr import DType
+    from ...array import Array
+    from ...values import Rule
+
+Sample = Callable[..., Any]
+SMALL = 127
+"""The largest integer that every dtype of integers holds."""
+_KINDS = {
+    "b": "bools",
+    "i": "integers",
+    "f": "floats",
+    "c": "complex numbers",
+    "M": "datetimes",
+    "m": "timedeltas",
+}
+_LARGEST = {"b": "?", "i": "i8", "f": "f8", "c": "c16", "M": "M8[s]", "m": "m8[s]"}
+_SAYS_NOTHING = re.compile("not supported for the input types|did not contain a loop|only defined for")
+"""What NumPy says of any ufunc and any operands that it refuses."""
+
+
+def split(operation: str, values: Sequence[Any]) -> tuple[list[Array], list[Arg]]:
+    """Tell arrays from scalars; a 0-d NumPy array is a typed scalar."""
+    arrays: list[Array] = []
+    args: list[Arg] = []
+    for i, value in enumerate(values):
+        scalar = _scalar(value)
+        if scalar is not None:
+            if type(scalar.value) is not int:  # of any size: NumPy tells whether the others' dtype holds it
+                check_dtype(operation, f"x{i + 1}", np.asarray(scalar.value).dtype)
+            args.append(scalar)
+        else:
+            args.append(len(arrays))
+            arrays.append(as_array(operation, f"x{i + 1}", value))
+    if not arrays:
+        first = args[0]
+        assert isinstance(first, Scalar)
+        arrays.append(as_array(operation, "x1", first.value))
+        args[0] = 0
+    return arrays, args
+
+
+def _scalar(value: Any) -> Scalar | None:
+    if isinstance(value, SCALARS):
+        return Scalar(value)
+    if isinstance(value, str | bytes):
+        return Scalar(np.asarray(value)[()])
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return Scalar(value[()])
+    return None
+
+
+def sample_dtypes(operation: str, sample: Sample, arrays: Sequence[ArrayBase], args: Sequence[Arg]) -> list[DType]:
+    """Return the dtypes of a function's results, found by calling it on arrays without elements."""
+    if isinstance(sample, np.ufunc):
+        kinds = tuple([_kind(a.value) if isinstance(a, Scalar) else arrays[a].dtype for a in args])
+        if all(kind is not None for kind in kinds):
+            with suppress(DTypeError):  # it is told with the values that came
+                return list(_known_dtypes(operation, sample, kinds))
+    return _find_dtypes(operation, sample, [a.value if isinstance(a, Scalar) else arrays[a].dtype for a in args])
+
+
+def _kind(value: Any) -> Any:
+    """Return what alone of a scalar tells the result's dtype; None where its value may."""
+    if type(value) is float:
+        return float
+    if type(value) is int and 0 <= value <= SMALL:
+        return int
+    return value.dtype if isinstance(value, np.generic) and value.dtype.kind in "biufc" else None
+
+
+@lru_cache(1024)
+def _known_dtypes(operation: str, sample: np.ufunc, kinds: tuple[Any, ...]) -> tuple[DType, ...]:
+    return tuple(_find_dtypes(operation, sample, [kind(1) if isinstance(kind, type) else kind for kind in kinds]))
+
+
+def _find_dtypes(operation: str, sample: Sample, operands: Sequence[Any]) -> list[DType]:
+    """Return the dtypes of a function's results for operands that are dtypes, or scalars."""
+    given = [np.empty(0, each) if isinstance(each, np.dtype) else each for each in operands]
+    try:
+        with np.errstate(all="ignore"):
+            found = sample(*given)
+    except TypeError as error:
+        kinds = ", ".join(str(each) if isinstance(each, np.dtype) else repr(each) for each in operands)
+        taken = _name_kinds(sample) if isinstance(sample, np.ufunc) else ""
+        why = "" if taken and _SAYS_NOTHING.search(str(error)) else f" ({error})"
+        raise DTypeError(
+            f"{operation}: operands are {kinds}; expected {taken or 'dtypes that it takes'}{why}"
+        ) from error
+    except OverflowError as error:
+        raise RangeError(f"{operation}: {error}; expected a number that the other operands' dtype can hold") from error
+    return [np.asarray(f).dtype for f in (found if isinstance(found, tuple) else (found,))]
+
+
+def _name_kinds(ufunc: np.ufunc) -> str:
+    """Say what a ufunc of NumPy takes: one kind of dtype for all operands, or different ones."""
+    words = [word for kind, word in _KINDS.items() if _takes(ufunc, _LARGEST[kind])]
+    loops = dict.fromkeys(tuple([np.dtype(c).kind for c in loop[: ufunc.nin]]) for loop in ufunc.types)
+    mixed = [kinds for kinds in loops if len(set(kinds)) > 1 and _KINDS.keys() >= set(kinds)]
+    words += [" with ".join(_KINDS[kind] for kind in kinds) for kinds in mixed]
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _takes(ufunc: np.ufunc, dtype: str) -> bool:
+    try:
+        with np.errstate(all="ignore"):
+            ufunc(*[np.empty(0, dtype)] * ufunc.nin)
+    except TypeError:
+        return False
+    return True
+
+
+def apply(operation: str, function: str, values: Sequence[Any], sample: Sample) -> Array:
+    """Return the array of a named function of one result; `sample` tells its dtype."""
+    chosen = over_chosen(operation, lambda *given: apply(operation, function, given, sample), values)
+    if chosen is not None:
+        return chosen
+    arrays, args = split(operation, values)
+    (dtype,) = sample_dtypes(operation, sample, arrays, args)
+    grid, fitted = align_chunks(operation, arrays)
+    return make(Elementwise(function, tuple(args)), fitted, grid, dtype)
+
+
+def cast(array: ArrayBase, dtype: Any) -> Array:
+    """Return an array with its elements cast; the array itself where it has the dtype."""
+    wanted = np.dtype(dtype)
+    if wanted == array.dtype:
+        return array  # type: ignore[return-value]
+    chosen = over_chosen("astype", lambda whole: cast(whole, wanted), (array,))
+    if chosen is not None:
+        return chosen
+    return make(Elementwise("cast", (0,)), (array,), array.expr.grid, wanted)
+
+
+def cast_values(operation: str, argument: str, value: Any, dtype: DType, by: Rule = read) -> Array:
+    """Return values that go into an array of a dtype: arrays are cast, numbers and lists must be held by it."""
+    if isinstance(value, (SCALARS, list, tuple, str, bytes)):
+        value = hold(operation, argument, value, dtype, by)
+    return cast(as_array(operation, argument, value), dtype)
+
+
+def choose(operation: str, condition: Any, x: Any, y: Any) -> Array:
+    """Return elements of `x` where a condition of bool holds, else of `y`; the array is named for the operation."""
+    found = condition.dtype if isinstance(condition, ArrayBase) else np.asarray(condition).dtype
+    if found != np.bool:
+        raise DTypeError(bad(operation, "where", found, "an array of bool"))
+    return apply(operation, "where", (condition, x, y), np.where)

@@ -1,0 +1,84 @@
+"""Elementwise functions of what a lazy mask selects: they stay a selection, so that `x[m] = f(x[m])` is `where`.
+
+`x[m]` remembers the array and the mask. A function of such arrays, of one mask, is the same selection of the function
+of whole arrays; its size needn't be known before something else asks for it. Where it is set into the places that it
+was selected from, whole arrays are all that is read: nothing is counted, and no recipe runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from ....graph.keyword_hints import aside
+from ...base import SCALARS, ArrayBase, wrap
+from ...execution.deferred import Chosen, defer_unsized
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from ...array import Array
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+KINDS = frozenset("biufcmM")
+"""Kinds of elements of which any will do for a function, besides powers of integers: others may be refused."""
+
+
+def over_chosen(name: str, function: Callable[..., Any], values: Sequence[Any]) -> Array | None:
+    """Return the selection that an elementwise function of selections is; None where it takes anything else."""
+    waiting = [v._unsized if isinstance(v, ArrayBase) else None for v in values]
+    chosen = [w.chosen for w in waiting if w is not None and w.chosen is not None]
+    if not chosen:
+        return None
+    first = chosen[0]
+    if len(chosen) < sum(w is not None for w in waiting) or any(not c.beside(first) for c in chosen):
+        return None
+    whole = [v if w is None or w.chosen is None else w.chosen.whole for v, w in zip(values, waiting, strict=True)]
+    if any(not _single(v) for v, w in zip(values, waiting, strict=True) if w is None):
+        return None
+    made = function(*whole)
+    kinds = {c.whole.dtype.kind for c in chosen} | {made.dtype.kind}
+    if not kinds <= KINDS or (name == "power" and made.dtype.kind in "iu") or made.shape != first.whole.shape:
+        return None
+    arrays = [v for v in values if isinstance(v, ArrayBase)]
+    others = tuple(None if isinstance(v, ArrayBase) else v for v in values)
+    selected = Chosen(made, first.mask, first.axis)
+    return defer_unsized(name, _apply, arrays, (function, others), selected.shape, made.dtype, selected)
+
+
+def _single(value: Any) -> bool:
+    """Whether a value has no axes, so that it serves all elements."""
+    return isinstance(value, SCALARS) or (isinstance(value, ArrayBase | np.ndarray) and value.ndim == 0)
+
+
+def _apply(*given: Any) -> Generator[Any, Any, Array]:
+    """Recipe: apply the function to what was selected, whose size is found."""
+    *arrays, function, others = given
+    found = (wrap(a.expr) for a in arrays)
+    yield from ()
+    made: Array = function(*(next(found) if v is None else v for v in others))
+    return made
+
+
+def elementwise(function: F) -> F:
+    """Let a function that works on each element of its first argument give a selection of a selection."""
+
+    @aside
+    @wraps(function)
+    def either(*args: Any, **keywords: Any) -> Any:
+        x, others = args[:1], (*args[1:], *keywords.values())
+        if x and isinstance(x[0], ArrayBase) and x[0]._unsized is not None and all(map(_plain, others)):
+            found = over_chosen(function.__name__, lambda whole: function(whole, *args[1:], **keywords), x)
+            if found is not None:
+                return found
+        return function(*args, **keywords)
+
+    return cast("F", either)
+
+
+def _plain(value: Any) -> bool:
+    return not isinstance(value, ArrayBase | np.ndarray | list | tuple)

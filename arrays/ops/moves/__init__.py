@@ -1,0 +1,1 @@
+"""Elements at other places: nothing is computed."""

@@ -1,0 +1,106 @@
+"""What NumPy does to an array's memory: other dtypes for its bytes, other byte order, parts of complex numbers, size.
+
+Here each makes a new array, which methods put behind the old name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.chunks.grid import Axis, Grid
+from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ....graph.kinds.elementwise import Elementwise
+from ....graph.kinds.mapping import BlockFunction
+from ...base import ArrayBase, alias, as_array, check_dtype, check_shape, make, wrap
+from ...chunking.rechunk import regrid
+from ..elementwise.functions import imag, join_parts, real
+from ..elementwise.nodes import cast
+from .axis_moves import transpose
+from .broadcasting import broadcast_to
+from .joining import concatenate
+
+if TYPE_CHECKING:
+    from ...array import Array
+
+
+def view(x: ArrayBase, dtype: Any, kind: Any, order: str) -> Array:
+    """Return what `ndarray.view` does, as an array of its own."""
+    if order not in ("C", "F"):
+        raise ArgumentError(bad("view", "order", order, "'C' or 'F'"))
+    for value in (dtype, kind):
+        if isinstance(value, type) and issubclass(value, np.ndarray):
+            raise ArgumentError(bad("view", "type", value, "a dtype: arrays have no other classes"))
+    if kind is not None:
+        raise ArgumentError(bad("view", "type", kind, "None: arrays have no other classes"))
+    if dtype is None:
+        return alias(x)
+    wanted = check_dtype("view", "dtype", dtype)
+    array = wrap(x.expr)
+    if order == "F":
+        return transpose(_view_as(transpose(array), wanted))
+    return _view_as(array, wanted)
+
+
+def _view_as(x: Array, dtype: np.dtype[Any]) -> Array:
+    if dtype.itemsize == x.dtype.itemsize:
+        return make(Elementwise("view", (0,)), (x,), x.expr.grid, dtype)
+    if not x.ndim:
+        raise ShapeError(bad("view", "dtype", dtype, f"a dtype of {x.dtype.itemsize} bytes: there is no axis"))
+    *rest, last = x.expr.grid.axes
+    small, large = dtype.itemsize, x.dtype.itemsize
+    if small < large:
+        if large % small:
+            raise DTypeError(bad("view", "dtype", dtype, f"a size by which {large} bytes can be divided"))
+        sizes = [n * (large // small) for n in last.sizes()]
+    else:
+        if last.length * large % small:
+            raise DTypeError(bad("view", "dtype", dtype, f"a size that divides {last.length} × {large} bytes"))
+        borders = np.cumsum((0, *last.sizes())) * large // small
+        sizes = [n for n in np.diff(borders).tolist() if n or len(borders) == 2]
+        if any(n * large % small for n in last.sizes()):
+            x = regrid(x, Grid([*rest, Axis.of_sizes(n * small // large for n in sizes)]))
+    grid = Grid([*rest, Axis.of_sizes(sizes)])
+    return make(BlockFunction("elements.unbuffered:view_as", (dtype,)), (x,), grid, dtype)
+
+
+def byteswap(x: ArrayBase) -> Array:
+    """Return elements with their bytes in reverse."""
+    array = wrap(x.expr)
+    return _view_as(cast(array, array.dtype.newbyteorder()), array.dtype)
+
+
+def with_real(x: ArrayBase, value: Any) -> Array:
+    """Return an array with other real parts."""
+    array = wrap(x.expr)
+    parts = _parts("real", array, value)
+    return join_parts(parts, imag(array)) if array.dtype.kind == "c" else parts
+
+
+def with_imag(x: ArrayBase, value: Any) -> Array:
+    """Return an array with other imaginary parts."""
+    array = wrap(x.expr)
+    if array.dtype.kind != "c":
+        raise DTypeError(f"imag: an array of {array.dtype} has no imaginary parts to set; cast it to complex first")
+    return join_parts(real(array), _parts("imag", array, value))
+
+
+def _parts(name: str, x: Array, value: Any) -> Array:
+    """Return values that are set, in the dtype of the parts."""
+    given = as_array(name, "value", value)
+    dtype = real(x).dtype
+    if given.dtype.kind == "c" or not np.can_cast(given.dtype, dtype, "unsafe"):
+        raise DTypeError(bad(name, "value", given.dtype, f"a dtype that {dtype} can hold"))
+    return regrid(cast(broadcast_to(given, x.expr.grid.shape), dtype), x.expr.grid)
+
+
+def resize_array(x: ArrayBase, new_shape: Any) -> Array:
+    """Return an array of another size: elements in C order, then zeros."""
+    array = wrap(x.expr)
+    shape = check_shape("resize", new_shape, "new_shape")
+    size = int(np.prod(shape, dtype=object))
+    line = array.reshape(-1)[:size]
+    if line.size < size:
+        line = concatenate([line, broadcast_to(as_array("resize", "x", np.zeros((), x.dtype)), (size - line.size,))])
+    return line.reshape(shape)

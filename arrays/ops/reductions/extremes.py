@@ -1,0 +1,390 @@
+"""Reductions that choose: extremes, their positions, whether any or all elements hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....graph.errors import DTypeError, ShapeError, bad
+from ....graph.keyword_hints import refuse
+from ....graph.kinds.reduction import count_reduced
+from ...base import as_array, check_axis
+from ..elementwise.ufuncs import subtract
+from ..outputs import deliver, deliver_positions, deliver_reduced
+from .nodes import Axes, find_axes, mask_out, reduce_from, reduce_to
+from .selected import reduces_selection
+
+if TYPE_CHECKING:
+    from ...array import Array
+
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "max",
+    "min",
+    "ptp",
+]
+
+
+@reduces_selection
+def min(
+    a: Any,
+    axis: Axes = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+    **unknown: Any,
+) -> Array:
+    """Return the least element over axes.
+
+    Parameters
+    ----------
+    a : array
+        Of real or complex numbers, booleans, dates or durations.
+    axis : int, tuple of int or None, optional
+        The axes to reduce; None: all.
+    out : Array or numpy.ndarray, optional
+        A lazy array then stands for the result; a NumPy array is filled now.
+    keepdims : bool, optional
+        Whether reduced axes stay, as size-1 axes.
+    initial : scalar, optional
+        Counts as an element everywhere; `where` asks for it, and so do axes without elements.
+    where : array of bool, optional
+        Elements count where it holds; it broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    Array
+        Of the dtype of `a`, in this machine's byte order, and of the shape of `a` without `axis`.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    ArgumentError
+        `where` is given without `initial`.
+    ShapeError
+        There are no elements and no `initial`, or `where` does not broadcast to the shape of `a`.
+
+    See Also
+    --------
+    numpy.min
+
+    Notes
+    -----
+    NaN, if there is one, is the result.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.min(wr.array([3, 1, 2], chunks=2)).compute()
+    np.int64(1)
+    """
+    refuse("min", unknown, ["axis", "out", "keepdims", "initial", "where"])
+    found = reduce_from("min", a, axis, None, keepdims, initial, where)
+    return deliver_reduced("min", found, out)  # type: ignore[no-any-return]
+
+
+@reduces_selection
+def max(
+    a: Any,
+    axis: Axes = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+    **unknown: Any,
+) -> Array:
+    """Return the greatest element over axes.
+
+    Parameters
+    ----------
+    a : array
+        Of real or complex numbers, booleans, dates or durations.
+    axis : int, tuple of int or None, optional
+        The axes to reduce; None: all.
+    out : Array or numpy.ndarray, optional
+        A lazy array then stands for the result; a NumPy array is filled now.
+    keepdims : bool, optional
+        Whether reduced axes stay, as size-1 axes.
+    initial : scalar, optional
+        Counts as an element everywhere; `where` asks for it, and so do axes without elements.
+    where : array of bool, optional
+        Elements count where it holds; it broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    Array
+        Of the dtype of `a`, in this machine's byte order, and of the shape of `a` without `axis`.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    ArgumentError
+        `where` is given without `initial`.
+    ShapeError
+        There are no elements and no `initial`, or `where` does not broadcast to the shape of `a`.
+
+    See Also
+    --------
+    numpy.max
+
+    Notes
+    -----
+    NaN, if there is one, is the result.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.max(wr.arange(6, chunks=4)).compute()
+    np.int64(5)
+    >>> wr.max(wr.zeros((2, 0)), axis=1, initial=1).compute()
+    array([1., 1.])
+    """
+    refuse("max", unknown, ["axis", "out", "keepdims", "initial", "where"])
+    found = reduce_from("max", a, axis, None, keepdims, initial, where)
+    return deliver_reduced("max", found, out)  # type: ignore[no-any-return]
+
+
+def ptp(a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False) -> Array:
+    """Return the range from the least to the greatest element over axes.
+
+    Parameters
+    ----------
+    a : array
+        Of real numbers, dates or durations.
+    axis : int, tuple of int or None, optional
+        The axes to reduce; None: all.
+    out : Array or numpy.ndarray, optional
+        A lazy array then stands for the result; a NumPy array is filled now.
+    keepdims : bool, optional
+        Whether reduced axes stay, as size-1 axes.
+
+    Returns
+    -------
+    Array
+        Of the shape of `a` without `axis`. dtype: that of a difference of elements.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    ShapeError
+        There are no elements.
+
+    See Also
+    --------
+    numpy.ptp
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.ptp(wr.arange(5)).compute()
+    np.int64(4)
+    """
+    array = as_array("ptp", "a", a)
+    if array.dtype.kind not in "iufcmM":
+        raise DTypeError(bad("ptp", "a", array.dtype, "an array of numbers or times, not of bool"))
+    if array._unsized is None and not count_reduced(array.shape, find_axes("ptp", axis, array.ndim)):
+        raise ShapeError(f"ptp: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
+    found = subtract(max(array, axis, keepdims=keepdims), min(array, axis, keepdims=keepdims))
+    return deliver("ptp", found, out)  # type: ignore[no-any-return]
+
+
+def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+    """Return the position of the least element along an axis.
+
+    Parameters
+    ----------
+    a : array
+        Of numbers, booleans, dates or durations.
+    axis : int or None, optional
+        The axis to search along; None: the flattened array, in C order.
+    out : Array or numpy.ndarray, optional
+        A lazy array then stands for the result; a NumPy array is filled now.
+    keepdims : bool, optional
+        Whether reduced axes stay, as size-1 axes.
+
+    Returns
+    -------
+    Array
+        Of int64, of the shape of `a` without `axis`; of equal elements the first one's position.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    ShapeError
+        There are no elements.
+
+    See Also
+    --------
+    numpy.argmin
+
+    Notes
+    -----
+    The first NaN, if there is one, counts as the extreme.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.argmin(wr.array([[3, 1], [0, 2]]), axis=1).compute()
+    array([1, 0])
+    """
+    refuse("argmin", unknown, ["axis", "out", "keepdims"])
+    return deliver_positions("argmin", position_of("argmin", a, axis, keepdims), out)  # type: ignore[no-any-return]
+
+
+def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+    """Return the position of the greatest element along an axis.
+
+    Parameters
+    ----------
+    a : array
+        Of numbers, booleans, dates or durations.
+    axis : int or None, optional
+        The axis to search along; None: the flattened array, in C order.
+    out : Array or numpy.ndarray, optional
+        A lazy array then stands for the result; a NumPy array is filled now.
+    keepdims : bool, optional
+        Whether reduced axes stay, as size-1 axes.
+
+    Returns
+    -------
+    Array
+        Of int64, of the shape of `a` without `axis`; of equal elements the first one's position.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    ShapeError
+        There are no elements.
+
+    See Also
+    --------
+    numpy.argmax
+
+    Notes
+    -----
+    The first NaN, if there is one, counts as the extreme.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.argmax(wr.arange(10, chunks=3)).compute()
+    np.int64(9)
+    """
+    refuse("argmax", unknown, ["axis", "out", "keepdims"])
+    return deliver_positions("argmax", position_of("argmax", a, axis, keepdims), out)  # type: ignore[no-any-return]
+
+
+def position_of(name: str, a: Any, axis: int | None, keepdims: bool) -> Array:
+    """Return positions of extremes, by the head of that name."""
+    array = as_array(name, "a", a)
+    if axis is not None and (array.ndim or axis not in (0, -1)):
+        axis = check_axis(name, axis, array.ndim)
+    return reduce_to(name, array, axis, keepdims, None, empty=False)
+
+
+@reduces_selection
+def any(
+    a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True, **unknown: Any
+) -> Array:
+    """Tell whether any element over axes is true.
+
+    Parameters
+    ----------
+    a : array
+        What isn't zero is true.
+    axis : int, tuple of int or None, optional
+        The axes to reduce; None: all.
+    out : Array or numpy.ndarray, optional
+        A lazy array then stands for the result; a NumPy array is filled now.
+    keepdims : bool, optional
+        Whether reduced axes stay, as size-1 axes.
+    where : array of bool, optional
+        Elements count where it holds; it broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    Array
+        Of bool, of the shape of `a` without `axis`; False for no elements.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    ShapeError
+        `where` does not broadcast to the shape of `a`.
+
+    See Also
+    --------
+    numpy.any
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(6, chunks=4).reshape(2, 3)
+    >>> wr.any(x > 4, axis=1).compute()
+    array([False,  True])
+    """
+    refuse("any", unknown, ["axis", "out", "keepdims", "where"])
+    given = mask_out("any", a, where, False)
+    return deliver_reduced("any", reduce_to("any", given, axis, keepdims, None), out)  # type: ignore[no-any-return]
+
+
+@reduces_selection
+def all(
+    a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True, **unknown: Any
+) -> Array:
+    """Tell whether all elements over axes are true.
+
+    Parameters
+    ----------
+    a : array
+        What isn't zero is true.
+    axis : int, tuple of int or None, optional
+        The axes to reduce; None: all.
+    out : Array or numpy.ndarray, optional
+        A lazy array then stands for the result; a NumPy array is filled now.
+    keepdims : bool, optional
+        Whether reduced axes stay, as size-1 axes.
+    where : array of bool, optional
+        Elements count where it holds; it broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    Array
+        Of bool, of the shape of `a` without `axis`; True for no elements.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    ShapeError
+        `where` does not broadcast to the shape of `a`.
+
+    See Also
+    --------
+    numpy.all
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(6, chunks=4).reshape(2, 3)
+    >>> wr.all(x > 2, axis=1).compute()
+    array([False,  True])
+    """
+    refuse("all", unknown, ["axis", "out", "keepdims", "where"])
+    given = mask_out("all", a, where, True)
+    return deliver_reduced("all", reduce_to("all", given, axis, keepdims, None), out)  # type: ignore[no-any-return]
+
+
+amin = min
+amax = max

@@ -1,0 +1,106 @@
+"""Reductions of what a lazy mask selects: block by block, under the mask, since nobody needs the elements' order.
+
+`x[m].mean()` reads each block of `x` once, and holds none: elements are neither counted before, nor brought in order.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from ....graph.keyword_hints import aside
+from ....graph.kinds.reduction import Reduce, reduce_grid
+from ...base import ArrayBase, check_dtype, make
+from ..elementwise.nodes import apply, choose
+from ..elementwise.nodes import cast as cast_to
+from ..moves.axis_moves import expand_dims
+from ..outputs import deliver, deliver_reduced
+from .nodes import check_freedom, find_axes, is_usual, target_dtype
+
+if TYPE_CHECKING:
+    from ...array import Array
+    from ...execution.deferred import Chosen
+
+F = TypeVar("F", bound=Callable[..., Any])
+KINDS = frozenset("biufc")
+"""Kinds of elements that are reduced so; others are selected first."""
+PAIRED = ("mean", "min", "max", "var", "std")
+"""What needs the number of elements too."""
+
+
+def reduces_selection(function: F) -> F:
+    """Let a reduction take what a lazy mask selects without its being selected."""
+    signature = inspect.signature(function)
+    name = function.__name__
+
+    @aside
+    @wraps(function)
+    def either(*args: Any, **keywords: Any) -> Any:
+        first = args[0] if args else keywords.get("a")
+        if isinstance(first, ArrayBase) and first._unsized is not None and first._unsized.chosen is not None:
+            given = signature.bind(*args, **keywords).arguments
+            found = _reduce(name, function, first._unsized.chosen, {k: v for k, v in given.items() if k != "a"})
+            if found is not None:
+                return found
+        return function(*args, **keywords)
+
+    return cast("F", either)
+
+
+def _reduce(name: str, function: Callable[..., Any], chosen: Chosen, given: dict[str, Any]) -> Any:
+    """Return a reduction of a selection; None where it takes more than that, or doesn't go along all of the mask."""
+    whole, mask, out = chosen.whole, chosen.mask, given.pop("out", None)
+    keepdims, axis = given.pop("keepdims", False), given.pop("axis", None)
+    usual = given.get("where", True) is True and given.get("mean") is None and not given.get("unknown")
+    if not usual or not isinstance(keepdims, bool) or {whole.dtype.kind, mask.dtype.kind} - KINDS:
+        return None
+    ndim = len(chosen.shape)
+    given.pop("where", None)
+    axes = find_axes(name, axis, ndim)
+    if chosen.axis not in axes:
+        return None
+    more = mask.ndim - 1
+    reduced = tuple(
+        b for a in axes for b in (range(a, a + mask.ndim) if a == chosen.axis else [a + more * (a > chosen.axis)])
+    )
+    if name in PAIRED and given.get("initial") is None:
+        if len(axes) < ndim or mask.ndim < whole.ndim:
+            return None
+        found = _paired(name, whole, mask, given)
+        if found is None:
+            return None
+    else:
+        for _ in range(whole.ndim - chosen.axis - mask.ndim):
+            mask = expand_dims(mask, mask.ndim)
+        if name == "count_nonzero":
+            found = function(choose(name, mask, whole, np.zeros((), whole.dtype)[()]), reduced)
+        else:
+            found = function(whole, reduced, where=mask, **given)
+    if keepdims:
+        found = expand_dims(found, sorted(axes))
+    return (deliver if name == "std" else deliver_reduced)(name, found, out)
+
+
+def _paired(name: str, whole: Array, mask: Array, given: dict[str, Any]) -> Array | None:
+    """Return a reduction over all axes of pairs of an element and whether it counts."""
+    ddof = check_freedom(name, given.get("ddof", 0), given.get("correction"))
+    wanted = given.get("dtype")
+    dtype = None if wanted is None else check_dtype(name, "dtype", wanted)
+    if dtype is not None and not ((name == "mean" and dtype.kind == "c") or is_usual(whole.dtype, dtype)):
+        return None
+    target = target_dtype(name, whole.dtype, None) if dtype is None else dtype
+    if dtype is not None:
+        whole = cast_to(whole, dtype if name == "mean" or whole.dtype.kind == "c" else np.finfo(dtype).dtype)
+    elif whole.dtype == np.float16 and name not in ("min", "max"):
+        whole = cast_to(whole, np.float32)
+    inner = target_dtype(name, whole.dtype, None)
+    record = np.dtype([("value", whole.dtype.newbyteorder("=")), ("counts", "?")], align=True)
+    pairs = apply("getitem", "pair", (whole, mask), lambda x, m: np.empty(0, record))
+    axes = tuple(range(pairs.ndim))
+    grid = reduce_grid(pairs.expr.grid, axes, keepdims=False)
+    found: Array = make(Reduce(f"selected_{name}", axes, False, ddof), (pairs,), grid, inner)
+    return cast_to(found, target)

@@ -1,0 +1,261 @@
+"""Reductions that add up, multiply or count: sums, products, means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.keyword_hints import refuse
+from ...base import as_array, check_dtype
+from ..elementwise.nodes import apply, cast
+from ..outputs import deliver_reduced, dtype_by_out
+from .nodes import Axes, count_where, mask_out, reduce_from, reduce_to, target_dtype
+from .selected import reduces_selection
+
+if TYPE_CHECKING:
+    from ...array import Array
+
+__all__ = [
+    "count_nonzero",
+    "mean",
+    "prod",
+    "sum",
+]
+
+
+@reduces_selection
+def sum(
+    a: Any,
+    axis: Axes = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+    **unknown: Any,
+) -> Array:
+    """Return the sum over axes.
+
+    Parameters
+    ----------
+    a : array
+        Of numbers or booleans; durations too.
+    axis : int, tuple of int or None, optional
+        The axes to reduce; None: all.
+    dtype : dtype, optional
+        In which to compute, and that of the result.
+    out : Array or numpy.ndarray, optional
+        A lazy array then stands for the result; a NumPy array is filled now.
+    keepdims : bool, optional
+        Whether reduced axes stay, as size-1 axes.
+    initial : scalar, optional
+        Is added to every sum.
+    where : array of bool, optional
+        Elements count where it holds; it broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    Array
+        Of the shape of `a` without `axis`. dtype: as in NumPy, 64 bits for smaller integers and booleans.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    DTypeError
+        The elements are neither numbers nor booleans.
+    ShapeError
+        `where` does not broadcast to the shape of `a`.
+
+    See Also
+    --------
+    numpy.sum
+
+    Notes
+    -----
+    float16 is computed in float32. Chunks are reduced on their own, and their results pairwise: the last bits may
+    differ from NumPy's, and are the same on any number of ranks.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(6, chunks=4).reshape(2, 3)
+    >>> wr.sum(x, axis=0).compute()
+    array([3, 5, 7])
+    >>> wr.sum(x, where=x > 2, initial=100).compute()
+    np.int64(112)
+    """
+    refuse("sum", unknown, ["axis", "dtype", "out", "keepdims", "initial", "where"])
+    found = reduce_from("sum", a, axis, dtype_by_out(a, dtype, out), keepdims, initial, where)
+    return deliver_reduced("sum", found, out)  # type: ignore[no-any-return]
+
+
+@reduces_selection
+def prod(
+    a: Any,
+    axis: Axes = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+    **unknown: Any,
+) -> Array:
+    """Return the product over axes.
+
+    Parameters
+    ----------
+    a : array
+        Of numbers or booleans.
+    axis : int, tuple of int or None, optional
+        The axes to reduce; None: all.
+    dtype : dtype, optional
+        In which to compute, and that of the result.
+    out : Array or numpy.ndarray, optional
+        A lazy array then stands for the result; a NumPy array is filled now.
+    keepdims : bool, optional
+        Whether reduced axes stay, as size-1 axes.
+    initial : scalar, optional
+        Every product is multiplied by it.
+    where : array of bool, optional
+        Elements count where it holds; it broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    Array
+        Of the shape of `a` without `axis`. dtype: as in NumPy, 64 bits for smaller integers and booleans.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    DTypeError
+        The elements are neither numbers nor booleans.
+    ShapeError
+        `where` does not broadcast to the shape of `a`.
+
+    See Also
+    --------
+    numpy.prod
+
+    Notes
+    -----
+    float16 is computed in float32. Chunks are reduced on their own, and their results pairwise: the last bits may
+    differ from NumPy's, and are the same on any number of ranks.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.prod(wr.arange(5), where=wr.arange(5) > 0, initial=2).compute()
+    np.int64(48)
+    """
+    refuse("prod", unknown, ["axis", "dtype", "out", "keepdims", "initial", "where"])
+    found = reduce_from("prod", a, axis, dtype_by_out(a, dtype, out), keepdims, initial, where)
+    return deliver_reduced("prod", found, out)  # type: ignore[no-any-return]
+
+
+@reduces_selection
+def count_nonzero(a: Any, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+    """Count the elements that are not zero (True, not empty) over axes.
+
+    Parameters
+    ----------
+    a : array
+        Of any dtype.
+    axis : int, tuple of int or None, optional
+        The axes to reduce; None: all.
+    keepdims : bool, optional
+        Whether reduced axes stay, as size-1 axes.
+
+    Returns
+    -------
+    Array
+        Of int64, of the shape of `a` without `axis`.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+
+    See Also
+    --------
+    numpy.count_nonzero
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.count_nonzero(wr.arange(4)).compute()
+    np.int64(3)
+    """
+    refuse("count_nonzero", unknown, ["axis", "keepdims"])
+    return reduce_to("count_nonzero", a, axis, keepdims, None)
+
+
+@reduces_selection
+def mean(
+    a: Any,
+    axis: Axes = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    **unknown: Any,
+) -> Array:
+    """Return the arithmetic mean over axes.
+
+    Parameters
+    ----------
+    a : array
+        Of numbers, booleans or durations.
+    axis : int, tuple of int or None, optional
+        The axes to reduce; None: all.
+    dtype : dtype, optional
+        In which to compute, and that of the result.
+    out : Array or numpy.ndarray, optional
+        A lazy array then stands for the result; a NumPy array is filled now.
+    keepdims : bool, optional
+        Whether reduced axes stay, as size-1 axes.
+    where : array of bool, optional
+        Elements count where it holds; it broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    Array
+        Of the shape of `a` without `axis`. dtype: float64 for integers and booleans, else that of `a`.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    DTypeError
+        The elements are no numbers.
+    ShapeError
+        `where` does not broadcast to the shape of `a`.
+
+    See Also
+    --------
+    numpy.mean
+
+    Notes
+    -----
+    float16 is computed in float32. The mean of no elements is NaN.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(6, chunks=4).reshape(2, 3)
+    >>> wr.mean(x, axis=1).compute()
+    array([1., 4.])
+    """
+    refuse("mean", unknown, ["axis", "dtype", "out", "keepdims", "where"])
+    wanted = None if dtype is None else check_dtype("mean", "dtype", dtype)
+    if where is True:
+        return deliver_reduced("mean", reduce_to("mean", a, axis, keepdims, wanted), out)  # type: ignore[no-any-return]
+    array = as_array("mean", "a", a)
+    target = target_dtype("mean", array.dtype, wanted)
+    wide = np.dtype(np.float32) if target == np.float16 else target
+    total = reduce_to("sum", mask_out("mean", array, where, 0), axis, keepdims, wide)
+    count = count_where("mean", where, array.shape, axis, keepdims)
+    return deliver_reduced("mean", cast(apply("mean", "divide_by_count", (total, count), np.divide), target), out)  # type: ignore[no-any-return]

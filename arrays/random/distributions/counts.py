@@ -1,0 +1,360 @@
+"""Discrete distributions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.errors import ShapeError, bad
+from ....workers.kernels.randoms.checks import LARGEST_MEAN
+from ...base import ArrayBase
+from ..drawing import I8, Drawing
+
+if TYPE_CHECKING:
+    from ...array import Array
+
+
+class Counts(Drawing):
+    """Counts, as int64."""
+
+    def binomial(self, n: Any, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
+        """Count successes in independent tries.
+
+        Parameters
+        ----------
+        n : float or array
+            How often it is tried: an integer from 0 to 2**53.
+        p : float or array
+            Probability of a success, from 0 to 1.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of int64: numbers from 0 to `n`.
+
+        Raises
+        ------
+        ArgumentError
+            `n` or `p` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).binomial(10, 0.5, 100_000).mean()), 1)
+        5.0
+        """
+        return self._draw("binomial", (("n", n, "whole"), ("p", p, "share")), size, chunks, I8)
+
+    def negative_binomial(self, n: Any, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
+        """Count failures before some number of successes.
+
+        Parameters
+        ----------
+        n : float or array
+            Number of successes; positive, may be a fraction.
+        p : float or array
+            Probability of a success, more than 0 and at most 1.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of int64: numbers from 0 on.
+
+        Raises
+        ------
+        ArgumentError
+            `n` or `p` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).negative_binomial(5, 0.5, 100_000).mean()), 1)
+        5.0
+        """
+        _few_enough(n, p)
+        return self._draw("negative_binomial", (("n", n, "positive"), ("p", p, "positive share")), size, chunks, I8)
+
+    def poisson(self, lam: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
+        """Count what happens independently, from the Poisson distribution.
+
+        Parameters
+        ----------
+        lam : float or array
+            The mean, from 0 to 9.2e18.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of int64: numbers from 0 on.
+
+        Raises
+        ------
+        ArgumentError
+            `lam` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        Below a mean of 10 by the inverse, above by Hörmann's transformed rejection; two draws an attempt.
+
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).poisson(3, 100_000).mean()), 1)
+        3.0
+        """
+        return self._draw("poisson", (("lam", lam, "expectation"),), size, chunks, I8)
+
+    def geometric(self, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
+        """Count tries up to the first success.
+
+        Parameters
+        ----------
+        p : float or array
+            Probability of a success, more than 0 and at most 1.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of int64: numbers from 1 on.
+
+        Raises
+        ------
+        ArgumentError
+            `p` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).geometric(0.5, 100_000).mean()), 1)
+        2.0
+        """
+        return self._draw("geometric", (("p", p, "positive share"),), size, chunks, I8)
+
+    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None, chunks: Any = "auto") -> Array:
+        """Count good ones in samples without replacement.
+
+        Parameters
+        ----------
+        ngood : float or array
+            How many good ones there are: an integer from 0 to 10**9 - 1.
+        nbad : float or array
+            How many others: an integer from 0 to 10**9 - 1.
+        nsample : float or array
+            How many are drawn: an integer, at most all.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of int64: numbers from 0 to `nsample`.
+
+        Raises
+        ------
+        ArgumentError
+            `ngood` or `nbad` or `nsample` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).hypergeometric(20, 20, 10, 100_000).mean()), 1)
+        5.0
+        """
+        _enough("hypergeometric", nsample, (ngood, nbad))
+        params = (("ngood", ngood, "whole and small"), ("nbad", nbad, "whole and small"), ("nsample", nsample, "whole"))
+        return self._draw("hypergeometric", params, size, chunks, I8)
+
+    def zipf(self, a: Any, size: Any = None, chunks: Any = "auto") -> Array:
+        """Draw from the Zipf distribution.
+
+        Parameters
+        ----------
+        a : float or array
+            Exponent, larger than 1: k is drawn with a probability like k to the power of -a.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of int64: numbers from 1 on.
+
+        Raises
+        ------
+        ArgumentError
+            `a` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).zipf(8, 100_000).mean()), 1)
+        1.0
+        """
+        return self._draw("zipf", (("a", a, "more than one"),), size, chunks, I8)
+
+    def logseries(self, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
+        """Draw from the logarithmic series distribution.
+
+        Parameters
+        ----------
+        p : float or array
+            Shape, between 0 and 1: k is drawn with a probability like `p**k / k`.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of int64: numbers from 1 on.
+
+        Raises
+        ------
+        ArgumentError
+            `p` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).logseries(0.5, 100_000).mean()), 1)
+        1.4
+        """
+        return self._draw("logseries", (("p", p, "share below one"),), size, chunks, I8)
+
+
+def _enough(operation: str, nsample: Any, kinds: tuple[Any, ...]) -> None:
+    """Raise when more are drawn than there are; what is lazy is looked at when it is computed."""
+    if any(isinstance(x, ArrayBase) for x in (nsample, *kinds)):
+        return
+    try:
+        total = sum(np.asarray(x) for x in kinds)
+        enough = bool((np.asarray(nsample) <= total).all())
+    except (TypeError, ValueError):  # no numbers, or shapes that don't broadcast: said where parameters are read
+        return
+    if not enough:
+        raise ShapeError(bad(operation, "nsample", nsample, f"at most as many as there are: {total}"))
+
+
+def _few_enough(n: Any, p: Any) -> None:
+    """Raise when counts might leave int64; what is lazy is looked at when it is computed."""
+    if isinstance(n, ArrayBase) or isinstance(p, ArrayBase):
+        return
+    try:
+        with np.errstate(all="ignore"):
+            successes, share = np.asarray(n, np.float64), np.asarray(p, np.float64)
+            expected = (successes + 10 * np.sqrt(successes)) * ((1 - share) / share)
+    except (TypeError, ValueError):  # no numbers, or shapes that don't broadcast: said where parameters are read
+        return
+    if ((share > 0) & (share <= 1) & (expected > LARGEST_MEAN)).any():
+        raise ShapeError("negative_binomial: argument 'n' is too large or 'p' too small: counts leave int64")

@@ -1,0 +1,389 @@
+"""The gamma distribution, and those that follow from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..drawing import Drawing, real_dtype
+
+if TYPE_CHECKING:
+    from ...array import Array
+
+
+class Gammas(Drawing):
+    """Gamma numbers, their ratios and sums."""
+
+    def standard_gamma(
+        self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None, *, chunks: Any = "auto"
+    ) -> Array:
+        """Draw from the gamma distribution of scale 1.
+
+        Parameters
+        ----------
+        shape : float or array
+            Often called k, which is the mean; not negative.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        dtype : float64 or float32
+            float64 or float32: what is drawn.
+        out : Array, optional
+            Stands for the result from then on, in chunks of its own; has the shape `size`, or gives it.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of `dtype`: numbers from 0 on.
+
+        Raises
+        ------
+        ArgumentError
+            `shape` isn't real numbers, or `size` isn't integers, or `out` is no lazy array.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`; or `out` has another shape or dtype.
+        DTypeError
+            A lazy parameter isn't real numbers, or `dtype` is neither float64 nor float32.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        Marsaglia and Tsang's method: an attempt takes four draws of the position, and nearly always suffices.
+
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).standard_gamma(2, 100_000).mean()), 1)
+        2.0
+        """
+        known = real_dtype("standard_gamma", dtype)
+        return self._draw("standard_gamma", (("shape", shape, "not negative"),), size, chunks, known, out)
+
+    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
+        """Draw from a gamma distribution.
+
+        Parameters
+        ----------
+        shape : float or array
+            Often called k; not negative.
+        scale : float or array
+            The mean is `shape` times `scale`; not negative.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 on.
+
+        Raises
+        ------
+        ArgumentError
+            `shape` or `scale` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).gamma(2, 3, 100_000).mean()), 1)
+        6.0
+        """
+        return self._draw("gamma", (("shape", shape, "not negative"), ("scale", scale, "not negative")), size, chunks)
+
+    def beta(self, a: Any, b: Any, size: Any = None, chunks: Any = "auto") -> Array:
+        """Draw from a beta distribution.
+
+        Parameters
+        ----------
+        a : float or array
+            First shape, alpha; positive.
+        b : float or array
+            Second shape, beta; positive.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 to 1, with mean `a / (a + b)`.
+
+        Raises
+        ------
+        ArgumentError
+            `a` or `b` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).beta(2, 2, 100_000).mean()), 1)
+        0.5
+        """
+        return self._draw("beta", (("a", a, "positive"), ("b", b, "positive")), size, chunks)
+
+    def chisquare(self, df: Any, size: Any = None, chunks: Any = "auto") -> Array:
+        """Draw from a chi-square distribution.
+
+        Parameters
+        ----------
+        df : float or array
+            Degrees of freedom, which are the mean; positive.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 on.
+
+        Raises
+        ------
+        ArgumentError
+            `df` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).chisquare(3, 100_000).mean()), 1)
+        3.0
+        """
+        return self._draw("chisquare", (("df", df, "positive"),), size, chunks)
+
+    def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None, chunks: Any = "auto") -> Array:
+        """Draw from a noncentral chi-square distribution.
+
+        Parameters
+        ----------
+        df : float or array
+            Degrees of freedom; positive.
+        nonc : float or array
+            Noncentrality, the sum of squared means; not negative.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 on, with mean `df + nonc`.
+
+        Raises
+        ------
+        ArgumentError
+            `df` or `nonc` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).noncentral_chisquare(3, 2, 100_000).mean()), 1)
+        5.0
+        """
+        return self._draw(
+            "noncentral_chisquare", (("df", df, "positive"), ("nonc", nonc, "not negative")), size, chunks
+        )
+
+    def f(self, dfnum: Any, dfden: Any, size: Any = None, chunks: Any = "auto") -> Array:
+        """Draw from an F distribution.
+
+        Parameters
+        ----------
+        dfnum : float or array
+            Degrees of freedom of the numerator; positive.
+        dfden : float or array
+            Degrees of freedom of the denominator; positive.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 on.
+
+        Raises
+        ------
+        ArgumentError
+            `dfnum` or `dfden` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).f(5, 22, 100_000).mean()), 1)
+        1.1
+        """
+        return self._draw("f", (("dfnum", dfnum, "positive"), ("dfden", dfden, "positive")), size, chunks)
+
+    def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, chunks: Any = "auto") -> Array:
+        """Draw from a noncentral F distribution.
+
+        Parameters
+        ----------
+        dfnum : float or array
+            Degrees of freedom of the numerator; positive.
+        dfden : float or array
+            Degrees of freedom of the denominator; positive.
+        nonc : float or array
+            Noncentrality of the numerator; not negative.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 on.
+
+        Raises
+        ------
+        ArgumentError
+            `dfnum` or `dfden` or `nonc` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).noncentral_f(5, 22, 5, 100_000).mean()), 1)
+        2.2
+        """
+        return self._draw(
+            "noncentral_f",
+            (("dfnum", dfnum, "positive"), ("dfden", dfden, "positive"), ("nonc", nonc, "not negative")),
+            size,
+            chunks,
+        )
+
+    def standard_t(self, df: Any, size: Any = None, chunks: Any = "auto") -> Array:
+        """Draw from Student's t distribution.
+
+        Parameters
+        ----------
+        df : float or array
+            Degrees of freedom; positive.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers about 0.
+
+        Raises
+        ------
+        ArgumentError
+            `df` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.random.default_rng(1).standard_t(10, 100_000)
+        >>> round(float((x > 0).mean()), 1)
+        0.5
+        """
+        return self._draw("standard_t", (("df", df, "positive"),), size, chunks)

@@ -1,0 +1,1 @@
+"""What `numpy.random` has besides generators."""

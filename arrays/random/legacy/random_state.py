@@ -1,0 +1,431 @@
+"""What `numpy.random` has besides generators: `RandomState`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.errors import ArgumentError, bad
+from ...base import check_shape
+from ..distributions.counts import Counts
+from ..distributions.gammas import Gammas
+from ..distributions.location import Location
+from ..distributions.normals import Normals
+from ..distributions.plain import Plain
+from ..distributions.shaped import Shaped
+from ..distributions.vectors import Vectors
+from ..orders import Orders
+from ..state import stream
+from .integers import LegacyIntegers
+
+if TYPE_CHECKING:
+    from ...array import Array
+
+__all__ = [
+    "RandomState",
+]
+
+
+class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Orders):
+    """A stream of random numbers under the names that NumPy's `RandomState` has.
+
+    It is a `Generator` with other names: the same seed gives the same numbers in whatever chunks, NumPy's
+    distributions, and not NumPy's own numbers (but `random_sample` has those of
+    `numpy.random.Generator(numpy.random.Philox(seed)).random`). The functions of `windrow.random` draw from one that
+    all of a program share, which `windrow.random.seed` seeds; before that it has entropy of the system.
+
+    Parameters
+    ----------
+    seed : int, sequence of int, numpy.random.SeedSequence, Philox or None
+        Where the stream begins; None: entropy of the system, drawn once.
+
+    Raises
+    ------
+    ArgumentError
+        `seed` can't be read.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.random.seed(7)
+    >>> x = wr.random.normal(size=(3, 4), chunks=2)
+    >>> bool((x == wr.random.RandomState(7).normal(size=(3, 4))).all())
+    True
+    """
+
+    def __init__(self, seed: Any = None) -> None:
+        super().__init__(stream("RandomState", seed))
+
+    def seed(self, seed: Any = None) -> None:
+        """Begin a new stream; arrays that were made before stay as they are.
+
+        Parameters
+        ----------
+        seed : int, sequence of int or None
+            None: entropy of the system, drawn once.
+
+        Raises
+        ------
+        ArgumentError
+            `seed` can't be read.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.random.seed(1)
+        >>> x = wr.random.rand(3)
+        >>> wr.random.seed(1)
+        >>> bool((x == wr.random.rand(3)).all())
+        True
+        """
+        self._bits = stream("seed", seed)
+
+    def get_state(self, legacy: bool = False) -> dict[str, Any]:
+        """Return where the stream stands, for `set_state`.
+
+        Parameters
+        ----------
+        legacy : bool
+            False: NumPy's tuple is of its Mersenne Twister, and isn't there.
+
+        Returns
+        -------
+        dict
+            Key, jumps and position of the stream.
+
+        Raises
+        ------
+        ArgumentError
+            `legacy` is true.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> state = wr.random.get_state()
+        >>> x = wr.random.rand(3)
+        >>> wr.random.set_state(state)
+        >>> bool((x == wr.random.rand(3)).all())
+        True
+        """
+        if legacy:
+            raise ArgumentError(bad("get_state", "legacy", legacy, "False: the stream is no Mersenne Twister"))
+        return self._bits.state
+
+    def set_state(self, state: Any) -> None:
+        """Go on where a stream stood; see `get_state`.
+
+        Parameters
+        ----------
+        state : dict
+            What `get_state` returned.
+
+        Raises
+        ------
+        ArgumentError
+            It isn't such a state.
+        ShapeError
+            Its key or position is out of range.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> stream = wr.random.RandomState(1)
+        >>> stream.set_state(wr.random.RandomState(7).get_state())
+        >>> bool((stream.rand(3) == wr.random.RandomState(7).rand(3)).all())
+        True
+        """
+        self._bits.state = state
+
+    def random_sample(self, size: Any = None, chunks: Any = "auto") -> Array:
+        """Draw from the uniform distribution on [0, 1).
+
+        Parameters
+        ----------
+        size : int, tuple of int or None
+            Shape of the result; None: a single number.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 on below 1.
+
+        Raises
+        ------
+        ArgumentError
+            `size` isn't integers.
+        ShapeError
+            `size` has a negative length.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers are those of `numpy.random.Generator(numpy.random.Philox(seed)).random`, not of NumPy's Mersenne
+        Twister.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.random.random_sample((3, 4), chunks=2).shape
+        (3, 4)
+        """
+        return self._uniform("random_sample", size, np.float64, None, chunks)
+
+    def random(self, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
+        """Draw from the uniform distribution on [0, 1), as `random_sample` does.
+
+        Parameters
+        ----------
+        size : int, tuple of int or None
+            Shape of the result; None: a single number.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 on below 1.
+
+        Raises
+        ------
+        ArgumentError
+            `size` isn't integers.
+        ShapeError
+            `size` has a negative length.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.random.random((3, 4), chunks=2).shape
+        (3, 4)
+        """
+        return super().random(size, chunks=chunks)
+
+    def rand(self, *shape: Any, chunks: Any = "auto") -> Array:
+        """Draw from the uniform distribution on [0, 1), with the shape as arguments.
+
+        Parameters
+        ----------
+        *shape : int
+            Lengths of the axes; none: a single number.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 on below 1.
+
+        Raises
+        ------
+        ArgumentError
+            A length isn't an integer.
+        ShapeError
+            A length is negative.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.random.rand(3, 4, chunks=2).shape
+        (3, 4)
+        """
+        return self._uniform("rand", check_shape("rand", shape), np.float64, None, chunks)
+
+    def randn(self, *shape: Any, chunks: Any = "auto") -> Array:
+        """Draw from the normal distribution with mean 0 and standard deviation 1, with the shape as arguments.
+
+        Parameters
+        ----------
+        *shape : int
+            Lengths of the axes; none: a single number.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers about 0.
+
+        Raises
+        ------
+        ArgumentError
+            A length isn't an integer.
+        ShapeError
+            A length is negative.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.random.randn(3, 4, chunks=2).shape
+        (3, 4)
+        """
+        return self._draw("randn", (), check_shape("randn", shape), chunks, name="standard_normal")
+
+    def standard_normal(self, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
+        """Draw from the normal distribution with mean 0 and standard deviation 1.
+
+        Parameters
+        ----------
+        size : int, tuple of int or None
+            Shape of the result; None: a single number.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers about 0.
+
+        Raises
+        ------
+        ArgumentError
+            `size` isn't integers.
+        ShapeError
+            `size` has a negative length.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.random.standard_normal((3, 4), chunks=2).shape
+        (3, 4)
+        """
+        return super().standard_normal(size, chunks=chunks)
+
+    def standard_exponential(self, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
+        """Draw from the exponential distribution with mean 1.
+
+        Parameters
+        ----------
+        size : int, tuple of int or None
+            Shape of the result; None: a single number.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 on.
+
+        Raises
+        ------
+        ArgumentError
+            `size` isn't integers.
+        ShapeError
+            `size` has a negative length.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> bool((wr.random.standard_exponential(100) >= 0).all())
+        True
+        """
+        return super().standard_exponential(size, chunks=chunks)
+
+    def standard_gamma(self, shape: Any, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
+        """Draw from the gamma distribution of scale 1.
+
+        Parameters
+        ----------
+        shape : float or array
+            Often called k, which is the mean; not negative.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 on.
+
+        Raises
+        ------
+        ArgumentError
+            `shape` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.random.standard_gamma([1.0, 2.0], size=(3, 2)).shape
+        (3, 2)
+        """
+        return super().standard_gamma(shape, size, chunks=chunks)
+
+    def choice(  # type: ignore[override]
+        self, a: Any, size: Any = None, replace: bool = True, p: Any = None, chunks: Any = "auto"
+    ) -> Array:
+        """Choose integers below a number, or elements of a 1-D array.
+
+        Parameters
+        ----------
+        a : int or array_like
+            Choose from the integers from 0 on below it, or from the elements of an array.
+        size : int, tuple of int or None
+            Shape of what is chosen; None: a single one.
+        replace : bool
+            Whether one may be chosen again.
+        p : array_like, optional
+            How likely each is, adding up to 1, 1-D; None: equally. It is brought into one chunk.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of what is chosen.
+
+        Returns
+        -------
+        Array
+            Lazy, in the shape `size`: int64, or elements of `a`.
+
+        Raises
+        ------
+        ArgumentError
+            `a` or `p` can't be read as numbers or an array.
+        ShapeError
+            There is nothing to choose from, too little without replacement, or `p` has another length, a number outside
+            0 to 1, or another sum than 1.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        See `Generator.choice`; what is chosen isn't what NumPy chooses.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.random.choice(["a", "b"], 1000, p=[0.1, 0.9])
+        >>> int((x == "a").sum()) < 200
+        True
+        """
+        return super().choice(a, size, replace, p, chunks=chunks)
+
+    def __reduce__(self) -> Any:
+        return RandomState, (self._bits,)
+
+    def __repr__(self) -> str:
+        return f"RandomState({self._bits!r})"

@@ -1,0 +1,1 @@
+"""Users' functions on their way to ranks: pickled, named by content, adapted."""
