@@ -249,8 +249,10 @@ class _Stored:
             if not isinstance(value, Load) or not isinstance(value.access, Move):
                 continue
             for number, route in zip(value.inputs, value.access.routes, strict=True):
+                if stage.inputs[number] != self.token:  # others may have fewer axes
+                    continue
                 target, positions = route.axes[axis]
-                if stage.inputs[number] == self.token and isinstance(positions, Slice) and positions.step == 1:
+                if isinstance(positions, Slice) and positions.step == 1:
                     read = (value.frame or stage.domain).axes[target] if target is not None else None
                     starts = positions.start + read.start(np.arange(1, read.count)) if read else np.zeros(0, np.int64)
                     return starts[(starts > 0) & (starts < self.grid.shape[axis])]
