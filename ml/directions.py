@@ -104,15 +104,15 @@ def _orthonormal(vectors: Values) -> Values:
 def _square(X: Values, centre: Values) -> Values:
     """Return X'X of centred columns."""
     columns = X - centre
-    return np.asarray(columns.T @ columns)
+    return np.dot(columns.T, columns)
 
 
 def _turn(X: Values, centre: Values, basis: Values) -> Values:
     """Return X'X times a basis, of centred columns."""
     columns = X - centre
-    return np.asarray(columns.T @ (columns @ basis))
+    return np.dot(columns.T, columns @ basis)
 
 
 def _length(X: Values, centre: Values) -> Values:
     columns = (X - centre).ravel()
-    return np.asarray(columns @ columns)
+    return np.asarray(np.dot(columns, columns))

@@ -47,7 +47,7 @@ def _products(X: Values, y: Values, w: Values, x_mean: Values, y_mean: Values) -
     if targets.ndim == 1:
         targets = targets[:, None]
     weighted = columns * w[:, None]
-    return np.concatenate([weighted.T @ columns, weighted.T @ targets], axis=1)
+    return np.concatenate([np.dot(weighted.T, columns), np.dot(weighted.T, targets)], axis=1)
 
 
 @dataclass(frozen=True)

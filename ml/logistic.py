@@ -52,7 +52,7 @@ def _log_loss_sums(X: Values, y: Values, w: Values, coef: Values, classes: Value
         off = np.exp(raw) / norm[:, None]
         off[rows, which] -= 1.0
         off *= w[:, None]
-    gradient = np.concatenate([off.T @ X, off.sum(axis=0)[:, None]], axis=1)
+    gradient = np.concatenate([np.dot(off.T, X), off.sum(axis=0)[:, None]], axis=1)
     return np.concatenate([[loss], gradient.ravel()])
 
 

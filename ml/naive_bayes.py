@@ -187,7 +187,7 @@ def _moments(name: str, rows: _Rows) -> _Moments:
 def _class_sums(X: Values, y: Values, w: Values, classes: Values) -> Values:
     """Return for each class its weight, then the sums of its rows."""
     member = (y[:, None] == classes) * w[:, None]
-    return np.concatenate([member.sum(axis=0)[:, None], member.T @ X], axis=1)
+    return np.concatenate([member.sum(axis=0)[:, None], np.dot(member.T, X)], axis=1)
 
 
 def _class_spreads(X: Values, y: Values, w: Values, classes: Values, means: Values) -> Values:
@@ -195,7 +195,7 @@ def _class_spreads(X: Values, y: Values, w: Values, classes: Values, means: Valu
     out = np.zeros(means.shape)
     for k, label in enumerate(classes):
         mine = y == label
-        out[k] = w[mine] @ (X[mine] - means[k]) ** 2
+        out[k] = np.dot(w[mine], (X[mine] - means[k]) ** 2)
     return out
 
 

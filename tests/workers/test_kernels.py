@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import sys
+import threading
+import time
 import tracemalloc
 
 import numpy as np
@@ -234,3 +237,31 @@ def test_blocks_of_one_value_are_reduced_once_for_a_shape(monkeypatch):
     assert len(made) <= 6  # two threads may begin together, and the last block has a shape of its own
     placed = wr.zeros((2000, 3), chunks=(500, -1)).argmin(axis=0)
     np.testing.assert_array_equal(placed.compute(), [0, 0, 0])
+
+
+def test_products_of_few_elements_let_go_of_the_lock() -> None:
+    """`np.matmul` keeps Python's lock where its result has few elements, however long it takes."""
+    left, right, out = np.ones((40_000, 32), "f4"), np.ones((40_000, 3), "f4"), np.empty((32, 3), "f4")
+    op = Contract((1, 0), (1, 2), (0, 2))
+    turns, done = [0], threading.Event()
+
+    def count() -> None:
+        while not done.is_set():
+            turns[0] += 1
+            time.sleep(0)
+
+    contract(op, [(Lying(left), Lying(right))], out)
+    other, interval = threading.Thread(target=count), sys.getswitchinterval()
+    sys.setswitchinterval(60.0)  # so that the other thread runs only while this one has let go
+    other.start()
+    try:
+        begin = turns[0]
+        for _ in range(50):
+            contract(op, [(Lying(left), Lying(right))], out)
+        seen = turns[0] - begin
+    finally:
+        sys.setswitchinterval(interval)
+        done.set()
+        other.join()
+    assert seen > 50
+    assert (out == 40_000).all()

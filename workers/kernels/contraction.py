@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from ...graph.kinds.contraction import Contract
 
 Array = np.ndarray[Any, Any]
-PANEL = 1 << 16
+PANEL = 1 << 17
 """Elements of both operands that are multiplied at once, where these are narrow."""
 NARROW = 1 << 9
 """Rows and columns of the result, together, up to which operands are narrow."""
 LARGE = 64
 """Rows and columns, each, from which on a block is read where it lies."""
+UNLOCKED = 512
+"""Elements of a result from which on `np.matmul` lets go of Python's lock; `np.dot` always does."""
 _products = Buffers(1 << 26)
 
 
@@ -169,6 +171,7 @@ def _wholes(left: Block, right: Block) -> tuple[Array, Array]:
 
 def _multiply(a: Array, b: Array, out: Array) -> None:
     if a.shape[0] == 1:
-        np.matmul(a[0], b[0], out=out[0])
+        product = np.dot if out.size < UNLOCKED and out.dtype.char in "fdFD" else np.matmul
+        product(a[0], b[0], out=out[0])
     else:
         np.matmul(a, b, out=out)

@@ -66,7 +66,7 @@ def _by_gram(a: Array, out: Array) -> bool:
         return False
     try:
         with np.errstate(all="ignore"):
-            gram = a.conj().T @ a
+            gram = np.dot(a.conj().T, a)  # `@` keeps Python's lock where the result is small
             first = np.linalg.cholesky(gram).conj().T
             inverse = np.linalg.inv(first)
             lengths = np.sqrt(np.real(gram.diagonal()))
