@@ -12,7 +12,8 @@ from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
-from ..base import as_array, check_axis, check_shape, make
+from ...workers.config import config
+from ..base import as_array, check_axis, check_shape, grid_for, make
 from ..chunking.rechunk import regrid
 from ..ops.elementwise.functions import where
 from ..ops.moves.axis_moves import expand_dims, moveaxis
@@ -21,6 +22,7 @@ from ..ops.reductions.sums import sum
 from .ranges import arange
 
 if TYPE_CHECKING:
+    from ...graph.expr.expr import DType
     from ..array import Array
 
 __all__ = [
@@ -194,15 +196,21 @@ def diag(v: Any, k: int = 0) -> Array:
         raise ShapeError(bad("diag", "v", x.shape, "a 1-D or 2-D array"))
     offset = _offset("diag", "k", k)
     check_shape("diag", len(x) + abs(offset), "k")
-    own = x.expr.grid.axes[0]
-    sizes = [size for size in own.sizes() if size]
     front, back = (0, offset) if offset >= 0 else (-offset, 0)
+    n = front + len(x) + back
+    grid = _around(x.expr.grid.axes[0], front, back, x.dtype) or grid_for("diag", "auto", (n, n), x.dtype)
+    padded = make(Move("diag", (Route(((0, Slice(-front)),)),), 0), (x,), Grid(grid.axes[:1]), x.dtype)
+    i, j = expand_dims(_positions(grid.axes[0], offset), 1), _positions(grid.axes[1], 0)
+    placed: Array = where(i == j, expand_dims(padded, 1), np.zeros((), x.dtype))
+    return placed
+
+
+def _around(own: Axis, front: int, back: int, dtype: DType) -> Grid | None:
+    """Return squares along a diagonal as its elements are cut, with what is before and behind; None: too large ones."""
+    sizes = [size for size in own.sizes() if size]
     rows = Axis.of_sizes([*[front] * (front > 0), *sizes, *[back] * (back > 0)])
     columns = Axis.of_sizes([*[back] * (back > 0), *sizes, *[front] * (front > 0)])
-    padded = make(Move("diag", (Route(((0, Slice(-front)),)),), 0), (x,), Grid([rows]), x.dtype)
-    grid = Grid([rows, columns])
-    op = BlockFunction("linalg.diagonals:diag", (offset,), ((0,),), True)
-    return make(op, (padded,), grid, x.dtype)
+    return Grid([rows, columns]) if rows.largest * columns.largest * dtype.itemsize <= config.chunk_bytes else None
 
 
 def diagflat(v: Any, k: int = 0) -> Array:
