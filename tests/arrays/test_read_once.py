@@ -133,3 +133,12 @@ def test_a_copy_on_disk_lies_in_the_parts_that_are_read(chunks, parts):
         np.testing.assert_array_equal((x[7:, ::3] * 2).compute(), LARGE[7:, ::3] * 2)
         np.testing.assert_allclose(wr.median(x, axis=0).compute(), np.median(LARGE, axis=0))
     assert source.decoded.max() <= 3
+
+
+def test_a_stage_may_read_an_array_of_fewer_axes_beside_what_lies_in_parts():
+    source, last = Large(), np.arange(64.0)
+    with wr.Cluster(memory="8 MiB", threads=2):
+        x = wr.where(wr.asarray(last) > 3, wr.from_array(source, chunks=source.chunks), 0).rechunk((-1, 8, 16))
+        held = [stage for stage in wr.explain(x).stages if stage.name == "from_array"]
+        assert [stage.blocks > stage.tasks for stage in held] == [True]
+        np.testing.assert_array_equal(x.compute(), np.where(last > 3, LARGE, 0))
