@@ -104,13 +104,13 @@ def _orthonormal(vectors: Values) -> Values:
 def _square(X: Values, centre: Values) -> Values:
     """Return X'X of centred columns."""
     columns = X - centre
-    return np.dot(columns.T, columns)
+    return np.asarray(np.dot(columns.T, columns))
 
 
 def _turn(X: Values, centre: Values, basis: Values) -> Values:
     """Return X'X times a basis, of centred columns."""
     columns = X - centre
-    return np.dot(columns.T, columns @ basis)
+    return np.asarray(np.dot(columns.T, columns @ basis))
 
 
 def _length(X: Values, centre: Values) -> Values:
