@@ -215,11 +215,12 @@ class Orders(Drawing):
         ------
         ArgumentError
             `a` or `p` can't be read as numbers or an array.
+            There is nothing to choose from, or too little without replacement; `p` has a number outside 0 to 1, or
+            another sum than 1.
         AxisError
             `a` has no such axis.
         ShapeError
-            There is nothing to choose from, too little without replacement, or `p` has another length, a number outside
-            0 to 1, or another sum than 1.
+            `p` has another length than `a`.
         ChunksError
             `chunks` can't be read, or doesn't fit the shape.
 
@@ -245,9 +246,9 @@ class Orders(Drawing):
         shape = () if size is None else check_shape("choice", size, "size")
         count = math.prod(shape)
         if n < 0 or (n == 0 and count):
-            raise ShapeError(bad("choice", "a", a, "a positive integer, or an array that is not empty"))
+            raise ArgumentError(bad("choice", "a", a, "a positive integer, or an array that is not empty"))
         if not replace and count > n:
-            raise ShapeError(bad("choice", "size", size, f"at most {n}: a sample without replacement is no larger"))
+            raise ArgumentError(bad("choice", "size", size, f"at most {n}: a sample without replacement is no larger"))
         weights = None if p is None else _weights(p, n, None if replace else count)
         grid = grid_for("choice", chunks, shape, I8)
         chosen = self._choose(n, count, grid, replace, weights)
@@ -277,7 +278,7 @@ def _weights(p: Any, n: int, least: int | None) -> Array:
     if not isinstance(p, ArrayBase):
         given = np.asarray(p, np.float64)
         if n and abs(math.fsum(given) - 1.0) > 1.5e-8:  # NumPy's own tolerance
-            raise ShapeError(bad("choice", "p", f"probabilities that add up to {math.fsum(given)}", "a sum of 1"))
+            raise ArgumentError(bad("choice", "p", f"probabilities that add up to {math.fsum(given)}", "a sum of 1"))
         if least is not None and np.count_nonzero(given) < least:
-            raise ShapeError(bad("choice", "p", "too few that are not zero", f"at least {least}, the size"))
+            raise ArgumentError(bad("choice", "p", "too few that are not zero", f"at least {least}, the size"))
     return found  # type: ignore[return-value]

@@ -104,7 +104,7 @@ class Philox:
         except (TypeError, KeyError, ValueError) as error:
             raise ArgumentError(bad("state", "value", value, "the state of a generator of Windrow")) from error
         if len(key) != 2 or not 0 <= position <= LAST or not 0 <= jumps < JUMPS:
-            raise ShapeError(bad("state", "value", value, "a key of two words, and a position up to 2**62"))
+            raise ArgumentError(bad("state", "value", value, "a key of two words, and a position up to 2**62"))
         with self._lock:
             self.key, self.jumps, self._position = (key[0], key[1]), jumps, position
 
@@ -123,13 +123,13 @@ class Philox:
 
         Raises
         ------
-        ShapeError
+        ArgumentError
             The position wouldn't be from 0 to 2**62.
         """
         with self._lock:
             position = self._position + int(delta)
             if not 0 <= position <= LAST:
-                raise ShapeError(bad("advance", "delta", delta, "a way to a position from 0 to 2**62"))
+                raise ArgumentError(bad("advance", "delta", delta, "a way to a position from 0 to 2**62"))
             self._position = position
         return self
 

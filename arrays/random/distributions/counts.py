@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.errors import ShapeError, bad
+from ....graph.errors import ArgumentError, bad
 from ....workers.kernels.randoms.checks import LARGEST_MEAN
 from ...base import ArrayBase
 from ..drawing import I8, Drawing
@@ -42,9 +42,9 @@ class Counts(Drawing):
         ------
         ArgumentError
             `n` or `p` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -87,9 +87,9 @@ class Counts(Drawing):
         ------
         ArgumentError
             `n` or `p` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -131,9 +131,9 @@ class Counts(Drawing):
         ------
         ArgumentError
             `lam` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -176,9 +176,9 @@ class Counts(Drawing):
         ------
         ArgumentError
             `p` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -223,9 +223,9 @@ class Counts(Drawing):
         ------
         ArgumentError
             `ngood` or `nbad` or `nsample` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -268,9 +268,9 @@ class Counts(Drawing):
         ------
         ArgumentError
             `a` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -311,9 +311,9 @@ class Counts(Drawing):
         ------
         ArgumentError
             `p` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -343,7 +343,7 @@ def _enough(operation: str, nsample: Any, kinds: tuple[Any, ...]) -> None:
     except (TypeError, ValueError):  # no numbers, or shapes that don't broadcast: said where parameters are read
         return
     if not enough:
-        raise ShapeError(bad(operation, "nsample", nsample, f"at most as many as there are: {total}"))
+        raise ArgumentError(bad(operation, "nsample", nsample, f"at most as many as there are: {total}"))
 
 
 def _few_enough(n: Any, p: Any) -> None:
@@ -357,4 +357,4 @@ def _few_enough(n: Any, p: Any) -> None:
     except (TypeError, ValueError):  # no numbers, or shapes that don't broadcast: said where parameters are read
         return
     if ((share > 0) & (share <= 1) & (expected > LARGEST_MEAN)).any():
-        raise ShapeError("negative_binomial: argument 'n' is too large or 'p' too small: counts leave int64")
+        raise ArgumentError("negative_binomial: argument 'n' is too large or 'p' too small: counts leave int64")

@@ -43,9 +43,9 @@ class Gammas(Drawing):
         ------
         ArgumentError
             `shape` isn't real numbers, or `size` isn't integers, or `out` is no lazy array.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`; or `out` has another shape or dtype.
+            The parameters don't broadcast to `size`; or `out` has another shape or dtype.
         DTypeError
             A lazy parameter isn't real numbers, or `dtype` is neither float64 nor float32.
         ChunksError
@@ -91,9 +91,9 @@ class Gammas(Drawing):
         ------
         ArgumentError
             `shape` or `scale` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -136,9 +136,9 @@ class Gammas(Drawing):
         ------
         ArgumentError
             `a` or `b` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -179,9 +179,9 @@ class Gammas(Drawing):
         ------
         ArgumentError
             `df` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -224,9 +224,9 @@ class Gammas(Drawing):
         ------
         ArgumentError
             `df` or `nonc` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -271,9 +271,9 @@ class Gammas(Drawing):
         ------
         ArgumentError
             `dfnum` or `dfden` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -318,9 +318,9 @@ class Gammas(Drawing):
         ------
         ArgumentError
             `dfnum` or `dfden` or `nonc` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -366,9 +366,9 @@ class Gammas(Drawing):
         ------
         ArgumentError
             `df` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError

@@ -88,9 +88,9 @@ class Normals(Drawing):
         ------
         ArgumentError
             `loc` or `scale` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -136,9 +136,9 @@ class Normals(Drawing):
         ------
         ArgumentError
             `mean` or `sigma` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -229,9 +229,9 @@ class Normals(Drawing):
         ------
         ArgumentError
             `scale` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -272,9 +272,9 @@ class Normals(Drawing):
         ------
         ArgumentError
             `scale` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ....graph.errors import ArgumentError, DTypeError, bad
 from ....graph.kinds.mapping import BlockFunction
 from ....workers.kernels.randoms.checks import check_range
 from ....workers.kernels.randoms.philox import raw_run
@@ -106,10 +106,10 @@ class Plain(Drawing):
         Raises
         ------
         ArgumentError
-            `low` or `high` isn't integers, or `size` isn't.
+            `low` or `high` isn't integers, or `size` isn't. The range is empty, or `dtype` can't hold it (lazy bounds:
+            when they are computed).
         ShapeError
-            The range is empty or `dtype` can't hold it (lazy bounds: when they are computed), or bounds don't broadcast
-            to `size`.
+            Bounds don't broadcast to `size`.
         DTypeError
             `dtype` isn't of integers or bool.
         ChunksError
@@ -142,7 +142,8 @@ class Plain(Drawing):
         if all(isinstance(b, int) for b in bounds):
             span = bounds[1] - bounds[0] + bool(endpoint)
             if span < 1 or bounds[0] < lowest or bounds[0] + span - 1 > highest:
-                raise ShapeError(bad(operation, end, last, f"the end of a range from {first} on that {known} can hold"))
+                expected = f"the end of a range from {first} on that {known} can hold"
+                raise ArgumentError(bad(operation, end, last, expected))
             _, grid = find_size(operation, size, (), chunks, known)
             return self._plain(operation, "integers", (bounds[0], span), grid, known)
         arrays = [b for b in bounds if isinstance(b, ArrayBase)]
@@ -176,9 +177,7 @@ class Plain(Drawing):
         Raises
         ------
         ArgumentError
-            `length` isn't an integer.
-        ShapeError
-            `length` is negative.
+            `length` isn't an integer, or is negative.
 
         Notes
         -----
@@ -192,7 +191,7 @@ class Plain(Drawing):
         """
         count = whole_number("bytes", "length", length)
         if count < 0:
-            raise ShapeError(bad("bytes", "length", length, "a number that is not negative"))
+            raise ArgumentError(bad("bytes", "length", length, "a number that is not negative"))
         words = -(-count // 8)
         (first, second), jumps, offset = self._stream("bytes", words)
         raw = raw_run((first, second, jumps, 0, 0), offset, words)

@@ -37,9 +37,9 @@ class Shaped(Drawing):
         ------
         ArgumentError
             `mu` or `kappa` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -80,9 +80,9 @@ class Shaped(Drawing):
         ------
         ArgumentError
             `a` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -123,9 +123,9 @@ class Shaped(Drawing):
         ------
         ArgumentError
             `a` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -166,9 +166,9 @@ class Shaped(Drawing):
         ------
         ArgumentError
             `a` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -211,9 +211,9 @@ class Shaped(Drawing):
         ------
         ArgumentError
             `mean` or `scale` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError

@@ -46,9 +46,10 @@ class Vectors(Drawing):
         ------
         ArgumentError
             `n` or `pvals` isn't real numbers, or `pvals` has no categories.
-        ShapeError
             `n` isn't integers from 0 on, a probability isn't from 0 to 1, or they add up to more than 1 (lazy ones:
-            when they are computed); or the parameters don't broadcast to `size`.
+            when they are computed).
+        ShapeError
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -70,7 +71,7 @@ class Vectors(Drawing):
         if not isinstance(weights, ArrayBase) or not weights.shape[-1]:
             raise ArgumentError(bad("multinomial", "pvals", pvals, "an array with an axis of categories"))
         if not isinstance(pvals, ArrayBase) and bool((np.asarray(pvals)[..., :-1].sum(-1) > 1.0 + 1e-12).any()):
-            raise ShapeError(bad("multinomial", "pvals", pvals, "sum(pvals[..., :-1]) <= 1.0"))
+            raise ArgumentError(bad("multinomial", "pvals", pvals, "sum(pvals[..., :-1]) <= 1.0"))
         tried = as_array("multinomial", "n", parameter("multinomial", "n", n, "whole"))
         return self._rows("multinomial", tried, whole(weights, [weights.ndim - 1]), size, chunks)
 
@@ -103,8 +104,9 @@ class Vectors(Drawing):
         ------
         ArgumentError
             `colors` isn't a 1-D sequence of numbers, or `method` is unknown.
-        ShapeError
             `colors` or `nsample` isn't integers from 0 on, or too large (lazy ones: when they are computed).
+        ShapeError
+            `nsample` doesn't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -131,9 +133,9 @@ class Vectors(Drawing):
         if not isinstance(colors, ArrayBase):
             total = int(np.asarray(colors).sum())
             if total >= 10**9:
-                raise ShapeError(bad(name, "colors", colors, "fewer than 10**9 in all"))
+                raise ArgumentError(bad(name, "colors", colors, "fewer than 10**9 in all"))
             if not isinstance(sample, ArrayBase) and sample > total:
-                raise ShapeError(bad(name, "nsample", nsample, f"at most sum(colors) = {total}"))
+                raise ArgumentError(bad(name, "nsample", nsample, f"at most sum(colors) = {total}"))
         return self._rows(name, as_array(name, "nsample", sample), whole(kinds, [0]), size, chunks)
 
     def _rows(self, operation: str, number: Array, last: Array, size: Any, chunks: Any) -> Array:
@@ -173,9 +175,9 @@ class Vectors(Drawing):
         Raises
         ------
         ArgumentError
-            `alpha` isn't a 1-D sequence of numbers.
+            `alpha` isn't a 1-D sequence of numbers, or a number is negative (lazy ones: when they are computed).
         ShapeError
-            A number is negative (lazy ones: when they are computed).
+            `size` has a negative length.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -245,9 +247,9 @@ class Vectors(Drawing):
         ------
         ArgumentError
             `mean` or `cov` isn't real numbers, or `check_valid` or `method` is unknown.
+            `cov` isn't a matrix of covariances, and `check_valid` is 'raise'.
         ShapeError
-            `mean` isn't 1-D, `cov` hasn't its shape twice, or isn't a matrix of covariances and `check_valid` is
-            'raise'.
+            `mean` isn't 1-D, or `cov` hasn't its shape twice.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError

@@ -42,10 +42,10 @@ class LegacyIntegers(Plain):
         Raises
         ------
         ArgumentError
-            `low` or `high` isn't integers, or `size` isn't.
+            `low` or `high` isn't integers, or `size` isn't. The range is empty, or `dtype` can't hold it (lazy bounds:
+            when they are computed).
         ShapeError
-            The range is empty or `dtype` can't hold it (lazy bounds: when they are computed), or bounds don't broadcast
-            to `size`.
+            Bounds don't broadcast to `size`.
         DTypeError
             `dtype` isn't of integers or bool.
         ChunksError
@@ -81,10 +81,10 @@ class LegacyIntegers(Plain):
         Raises
         ------
         ArgumentError
-            `low` or `high` isn't integers, or `size` isn't.
+            `low` or `high` isn't integers, or `size` isn't. The range is empty, or `dtype` can't hold it (lazy bounds:
+            when they are computed).
         ShapeError
-            The range is empty or `dtype` can't hold it (lazy bounds: when they are computed), or bounds don't broadcast
-            to `size`.
+            Bounds don't broadcast to `size`.
         ChunksError
             `chunks` can't be read, or doesn't fit the shape.
 

@@ -123,9 +123,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         Raises
         ------
         ArgumentError
-            It isn't such a state.
-        ShapeError
-            Its key or position is out of range.
+            It isn't such a state, or its key or position is out of range.
 
         Examples
         --------
@@ -362,9 +360,9 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         ------
         ArgumentError
             `shape` isn't real numbers, or `size` isn't integers.
+            A parameter is out of its range (a lazy one: when it is computed).
         ShapeError
-            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
-            `size`.
+            The parameters don't broadcast to `size`.
         DTypeError
             A lazy parameter isn't real numbers.
         ChunksError
@@ -405,9 +403,10 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         ------
         ArgumentError
             `a` or `p` can't be read as numbers or an array.
+            There is nothing to choose from, or too little without replacement; `p` has a number outside 0 to 1, or
+            another sum than 1.
         ShapeError
-            There is nothing to choose from, too little without replacement, or `p` has another length, a number outside
-            0 to 1, or another sum than 1.
+            `p` has another length than `a`.
         ChunksError
             `chunks` can't be read, or doesn't fit the shape.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.errors import RangeError, ShapeError, bad
+from ....graph.errors import ArgumentError, RangeError, bad
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ def check(operation: str, argument: str, value: Any, condition: str) -> None:
         fine = np.asarray(holds(np.asarray(value)))
     if not fine.all():
         wrong = np.asarray(value)[~fine].flat[0] if np.ndim(value) else value
-        raise ShapeError(bad(operation, argument, getattr(wrong, "item", lambda: wrong)(), text))
+        raise ArgumentError(bad(operation, argument, getattr(wrong, "item", lambda: wrong)(), text))
 
 
 def check_order(operation: str, *values: Any) -> None:
@@ -73,7 +73,7 @@ def refuse(wrong: Any, operation: str, argument: str, value: Array, text: str, o
     """Raise where a parameter is wrong; the text may say what another one is there."""
     if wrong.any():
         text = text if other is None else text % _first(other, wrong)
-        raise ShapeError(bad(operation, argument, _first(value, wrong), text))
+        raise ArgumentError(bad(operation, argument, _first(value, wrong), text))
 
 
 def _first(values: Array, where: Array) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.errors import ShapeError
+from ....graph.errors import ArgumentError
 from .checks import LARGEST_MEAN
 from .gamma import standard_gamma
 from .recording import is_value
@@ -165,12 +165,12 @@ def negative_binomial(draws: Draws, n: Array, p: Array) -> Array:
 
     Raises
     ------
-    ShapeError
+    ArgumentError
         When a result might not fit an int64.
     """
     mean = standard_gamma(draws.at_lane(2), n) * (1.0 - p) / p
     if not (mean <= LARGEST_MEAN).all():
-        raise ShapeError("negative_binomial: argument 'n' is too large or 'p' too small: counts leave int64")
+        raise ArgumentError("negative_binomial: argument 'n' is too large or 'p' too small: counts leave int64")
     return poisson(draws.at_lane(1), mean)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.errors import ShapeError
+from ....graph.errors import ArgumentError
 from .discrete import binomial
 from .urns import hypergeometric
 
@@ -67,7 +67,7 @@ def covariance_factor(cov: Array, method: str, check_valid: str, tol: float) -> 
 
     Raises
     ------
-    ShapeError
+    ArgumentError
         When cov has negative eigenvalues and `check_valid` is "raise", or with Cholesky's method.
     """
     try:
@@ -82,9 +82,9 @@ def covariance_factor(cov: Array, method: str, check_valid: str, tol: float) -> 
             valid = bool(np.allclose(np.dot(right.T * values, right), cov, rtol=tol, atol=tol))
             factor = np.sqrt(values)[:, None] * right
     except np.linalg.LinAlgError as error:
-        raise ShapeError(f"multivariate_normal: argument 'cov': {error}") from error
+        raise ArgumentError(f"multivariate_normal: argument 'cov': {error}") from error
     if not valid and check_valid == "raise":
-        raise ShapeError("multivariate_normal: argument 'cov' is not symmetric positive-semidefinite")
+        raise ArgumentError("multivariate_normal: argument 'cov' is not symmetric positive-semidefinite")
     if not valid and check_valid == "warn":
         text = "multivariate_normal: argument 'cov' is not symmetric positive-semidefinite"
         warnings.warn(text, RuntimeWarning, stacklevel=2)
