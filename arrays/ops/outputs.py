@@ -58,9 +58,8 @@ def dtype_by_out(a: Any, dtype: Any, out: Any) -> Any:
 
     NumPy takes that of `out` in any case. Here what would lose digits by it is rounded once, at the end.
     """
-    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
-    own, held = getattr(a, "dtype", None), getattr(target, "dtype", None)
-    if dtype is not None or not isinstance(own, np.dtype) or not isinstance(held, np.dtype):
+    own, held = getattr(a, "dtype", None), dtype_of_out(out)
+    if dtype is not None or not isinstance(own, np.dtype) or held is None:
         return dtype
     wider = own.kind in "biufc" and held.kind in "fc" and (own.kind in "biu" or np.promote_types(own, held) == held)
     return held if wider else None
@@ -68,15 +67,37 @@ def dtype_by_out(a: Any, dtype: Any, out: Any) -> Any:
 
 def deliver_positions(operation: str, found: Any, out: Any) -> Any:
     """Return positions, or put them into `out`, which as NumPy's is of integers that int64 holds, or of bool."""
-    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
-    dtype = getattr(target, "dtype", None)
-    if isinstance(dtype, np.dtype) and not np.can_cast(dtype, np.int64, "safe"):
+    dtype = dtype_of_out(out)
+    if dtype is not None and not np.can_cast(dtype, np.int64, "safe"):
         raise DTypeError(bad(operation, "out", dtype, "an array of integers that int64 holds"))
     return deliver(operation, found, out, "unsafe")
 
 
 def deliver_reduced(operation: str, found: Any, out: Any) -> Any:
     """Return a reduction's result, or put it into `out`, which as NumPy's takes numbers of any kind."""
-    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
-    numbers = getattr(target, "dtype", np.dtype("O")).kind in "biufc" and found.dtype.kind in "biufc"
+    return _deliver_numbers(operation, found, out, "biufc")
+
+
+def deliver_inexact(operation: str, found: Any, out: Any) -> Any:
+    """Return what NumPy finishes within `out`, such as roots, or put it there: no integers hold it."""
+    return _deliver_numbers(operation, found, out, "fc")
+
+
+def _deliver_numbers(operation: str, found: Any, out: Any, kinds: str) -> Any:
+    held = dtype_of_out(out)
+    numbers = held is not None and held.kind in kinds and found.dtype.kind in "biufc"
     return deliver(operation, found, out, "unsafe" if numbers else "same_kind")
+
+
+def divides_in_out(dtype: Any, out: Any) -> bool:
+    """Tell whether a sum of integers, which `dtype` asks for, is divided in the dtype of `out`, as NumPy does it.
+
+    So `mean(x, dtype=int, out=floats)` adds up integers, and what is divided isn't cut off.
+    """
+    return dtype is not None and np.dtype(dtype).kind in "biu" and dtype_of_out(out) is not None
+
+
+def dtype_of_out(out: Any) -> np.dtype[Any] | None:
+    """Return the dtype of `out`, which may be a tuple of one; None where it has none."""
+    held = getattr(out[0] if isinstance(out, tuple) and len(out) == 1 else out, "dtype", None)
+    return held if isinstance(held, np.dtype) else None

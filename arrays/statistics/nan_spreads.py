@@ -10,11 +10,11 @@ from ...graph.kinds.reduction import Reduce, count_reduced, reduce_grid
 from ..base import as_array, make
 from ..ops.elementwise.functions import astype, where
 from ..ops.elementwise.ufuncs import absolute, divide, isnan, square
-from ..ops.outputs import deliver
+from ..ops.outputs import deliver_inexact
 from ..ops.reductions import sums as red
 from ..ops.reductions.nodes import check_freedom, find_axes, is_usual, warn_of_few
 from ..ops.reductions.spreads import std, var
-from .nans import count_not_nan, inexact_dtype, nanmean
+from .nans import check_numbers, count_not_nan, inexact_dtype, nanmean
 
 if TYPE_CHECKING:
     from .nans import Axes
@@ -170,7 +170,7 @@ def _spread(
     mean: Any,
 ) -> Any:
     """Deliver variances or standard deviations of what is not NaN; of dtypes that have none, the plain ones."""
-    array = as_array(operation, "a", a)
+    array = check_numbers(operation, a, axis, dtype, keepdims)
     if array.dtype.kind not in "fc":
         plain = var if operation == "nanvar" else std
         return plain(array, axis, dtype, out, ddof, keepdims, where=mask, mean=mean, correction=correction)
@@ -198,4 +198,4 @@ def _spread(
     else:
         grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
         found = make(Reduce(operation, axes, bool(keepdims), free), (array,), grid, np.finfo(array.dtype).dtype)
-    return deliver(operation, astype(found, target), out)
+    return deliver_inexact(operation, astype(found, target), out)

@@ -13,10 +13,18 @@ from ..creation.filled import constant
 from ..ops.elementwise.functions import astype, real, where
 from ..ops.elementwise.ufuncs import add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply
 from ..ops.moves.sliding_window import reduce_windows
-from ..ops.outputs import deliver, deliver_reduced, dtype_by_out
+from ..ops.outputs import deliver_inexact, deliver_reduced, dtype_by_out
 from ..ops.reductions import extremes
 from ..ops.reductions import sums as red
-from ..ops.reductions.nodes import drop_empty_chunks, find_axes, native, warn_of_few
+from ..ops.reductions.nodes import (
+    check_keepdims,
+    drop_empty_chunks,
+    find_axes,
+    mask_out,
+    native,
+    target_dtype,
+    warn_of_few,
+)
 from ..values import assigned, hold
 
 if TYPE_CHECKING:
@@ -85,7 +93,8 @@ def nansum(
     >>> wr.nansum(wr.asarray([1.0, float("nan"), 2.0])).compute()
     np.float64(3.0)
     """
-    found = red.sum(_fill("nansum", a, 0, where), axis, dtype_by_out(a, dtype, out), keepdims=keepdims)
+    given = check_numbers("nansum", a, axis, dtype, keepdims)
+    found = red.sum(_fill("nansum", given, 0, where), axis, dtype_by_out(a, dtype, out), keepdims=keepdims)
     if initial is not None:
         found = add(found, hold("nansum", "initial", initial, found.dtype, assigned)[()])
     return deliver_reduced("nansum", found, out)
@@ -141,7 +150,8 @@ def nanprod(
     >>> wr.nanprod(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(6.0)
     """
-    found = red.prod(_fill("nanprod", a, 1, where), axis, dtype_by_out(a, dtype, out), keepdims=keepdims)
+    given = check_numbers("nanprod", a, axis, dtype, keepdims)
+    found = red.prod(_fill("nanprod", given, 1, where), axis, dtype_by_out(a, dtype, out), keepdims=keepdims)
     if initial is not None:
         found = multiply(found, hold("nanprod", "initial", initial, found.dtype, assigned)[()])
     return deliver_reduced("nanprod", found, out)
@@ -292,7 +302,7 @@ def nanmean(
     >>> wr.nanmean(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(2.5)
     """
-    array = as_array("nanmean", "a", a)
+    array = check_numbers("nanmean", a, axis, dtype, keepdims)
     if array.dtype.kind not in "fc":
         return red.mean(array, axis, dtype, out, keepdims, where=where)
     wanted = inexact_dtype("nanmean", array, dtype)
@@ -302,17 +312,13 @@ def nanmean(
     else:
         total = nansum(array, axis, wide, keepdims=keepdims, where=where)
         found = astype(divide(total, count_not_nan(array, axis, keepdims, where)), wanted)
-    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
-    takes_any = getattr(target, "dtype", wanted).kind in "fc"  # the real part of complex means, too, but no integers
-    return (deliver_reduced if takes_any else deliver)("nanmean", found, out)
+    return deliver_inexact("nanmean", found, out)
 
 
 def _mean_of_some(array: Array, axis: Axes, keepdims: bool, dtype: np.dtype[Any]) -> Array:
     """Divide the sum of what is not NaN by how many these are; both are found in one pass."""
     axes = find_axes("nanmean", axis, array.ndim)
     warn_of_few("mean", count_reduced(array.expr.grid.shape, axes), 0)
-    if not isinstance(keepdims, bool | np.bool):
-        raise ArgumentError(bad("nanmean", "keepdims", keepdims, "True or False"))
     of_windows = None if keepdims else reduce_windows("nanmean", array, axes, array.dtype)
     if of_windows is not None:
         return astype(of_windows, dtype)
@@ -329,17 +335,25 @@ def _as_real(array: Array, dtype: np.dtype[Any]) -> Array:
     return astype(array, dtype)
 
 
+def check_numbers(operation: str, a: Any, axis: Axes, dtype: Any, keepdims: Any) -> Array:
+    """Return an array to reduce; what can't be reduced so is refused in the name of what was called."""
+    array = as_array(operation, "a", a)
+    wanted = None if dtype is None else check_dtype(operation, "dtype", dtype)
+    target_dtype(operation.removeprefix("nan"), array.dtype, wanted, operation)
+    find_axes(operation, axis, array.ndim)
+    check_keepdims(operation, keepdims)
+    return array
+
+
 def has_nan(array: Array) -> bool:
     return array.dtype.kind in "fcmM"
 
 
-def _fill(operation: str, a: Any, value: int, mask: Any) -> Array:
+def _fill(operation: str, array: Array, value: int, mask: Any) -> Array:
     """Put a value in the place of NaN, and of what doesn't count; NaT stays, as in NumPy."""
-    array = as_array(operation, "a", a)
-    filler = array.dtype.type(value) if array.dtype.kind in "biufc" else np.zeros((), array.dtype)[()]
     if array.dtype.kind in "fc":
-        array = where(isnan(array), filler, array)
-    return array if mask is True else where(mask, array, filler)
+        array = where(isnan(array), array.dtype.type(value), array)
+    return mask_out(operation, array, mask, value)
 
 
 def count_not_nan(array: Array, axis: Axes, keepdims: bool, mask: Any) -> Array:
@@ -361,7 +375,7 @@ def inexact_dtype(operation: str, array: Array, dtype: Any) -> np.dtype[Any]:
 
 
 def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, mask: Any) -> Array:
-    array = as_array(operation, "a", a)
+    array = check_numbers(operation, a, axis, None, keepdims)
     if initial is not None:
         initial = hold(operation, "initial", initial, array.dtype, assigned)[()]
     if mask is not True:

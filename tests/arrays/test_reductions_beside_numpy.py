@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
+from itertools import product
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,3 +136,34 @@ def compare(call: tuple[str, Any, Any, dict[str, Any], str | None, bool]) -> Non
 @given(calls())
 def test_reductions_with_all_keywords(call: Any) -> None:
     compare(call)
+
+
+@pytest.mark.parametrize("name", [*NAMES[:5], *NAMES[13:18]])
+def test_out_and_dtype_of_other_kinds_give_numpys_values_or_its_refusal(name: str) -> None:
+    numbers = np.linspace(-2.7, 5.3, 12).reshape(3, 4)
+    for source, dtype, held in product(("i8", "f8", "c16", "?"), ("i8", "?", "f8", "c16"), ("i8", "f8", "c16", "?")):
+        data = (numbers > 0) if source == "?" else (numbers + (1j if source == "c16" else 0)).astype(source)
+        lazy, keywords, label = wr.from_array(data, chunks=2), {"axis": 0, "dtype": dtype}, f"{source}, {dtype}, {held}"
+        expected = outcome(np, name, data, keywords, np.zeros(4, held))[0]
+        found = outcome(wr, name, lazy, keywords, np.zeros(4, held))[0]
+        if isinstance(expected, Exception):
+            assert isinstance(found, TypeError), (label, expected, found)
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=label)
+
+
+def test_masked_means_of_integers_are_divided_within_out() -> None:
+    data, mask = np.arange(7.0), np.arange(7) % 3 > 0
+    for name in ("mean", "var"):
+        choices: list[dict[str, Any]] = [{"where": mask}, {"where": np.zeros(7, bool), "axis": 0}]
+        for keywords in choices:
+            theirs, ours = np.zeros(()), np.zeros(())
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                getattr(np, name)(data, dtype=int, out=theirs, **keywords)
+                getattr(wr, name)(wr.from_array(data, chunks=3), dtype=int, out=ours, **keywords)
+            np.testing.assert_array_equal(ours, theirs)
+        x = wr.from_array(data, chunks=3)
+        getattr(np, name)(data[mask], dtype=int, out=theirs)
+        getattr(wr, name)(x[wr.from_array(mask)], dtype=int, out=ours)
+        np.testing.assert_array_equal(ours, theirs)

@@ -132,6 +132,25 @@ def test_nan_bad_arguments():
         wr.nanstd(x, axis=1)
 
 
+@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmin", "nanmax"])
+def test_nan_errors_name_what_was_called(name):
+    call = getattr(wr, name)
+    texts = wr.from_array(np.array(["a", "b"]))
+    with pytest.raises(wr.DTypeError, match=rf"^{name}: argument 'a' is dtype\('<U1'\); expected an array of numbers"):
+        call(texts)
+    for x in (wr.ones(4), wr.ones(4, dtype=int)):
+        with pytest.raises(wr.AxisError, match=rf"^{name}: argument 'axis'"):
+            call(x, axis=3)
+        with pytest.raises(wr.ArgumentError, match=rf"^{name}: argument 'keepdims'"):
+            call(x, keepdims=3)
+        if name not in ("nanmin", "nanmax"):
+            with pytest.raises(wr.DTypeError, match=rf"^{name}: argument 'dtype'"):
+                call(x, dtype="U3")
+        if name in ("nansum", "nanprod"):
+            with pytest.raises(wr.ShapeError, match=rf"^{name}: argument 'where'"):
+                call(x, where=np.ones((2, 4), bool))
+
+
 @given(st.integers(0, 2**32), st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(1, 9))
 def test_nan_reductions_on_any_grid(seed, sizes, step):
     rng = np.random.default_rng(seed)

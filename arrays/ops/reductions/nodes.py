@@ -91,8 +91,7 @@ def reduce_to(
     """Return the array of a reduction."""
     array = as_array(name, "a", x)
     axes = find_axes(name, axis, array.ndim)
-    if not isinstance(keepdims, bool | np.bool):
-        raise ArgumentError(bad(name, "keepdims", keepdims, "True or False"))
+    check_keepdims(name, keepdims)
     if not empty and math.prod(array.shape[a] for a in axes) == 0:
         raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
     target = target_dtype(name, array.dtype, dtype)
@@ -110,6 +109,12 @@ def reduce_to(
         array = drop_empty_chunks(array, axes)
     grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
     return make(Reduce(name, axes, bool(keepdims), ddof), (array,), grid, target)
+
+
+def check_keepdims(name: str, keepdims: Any) -> None:
+    """Raise unless it is True or False."""
+    if not isinstance(keepdims, bool | np.bool):
+        raise ArgumentError(bad(name, "keepdims", keepdims, "True or False"))
 
 
 def check_freedom(name: str, ddof: Any, correction: Any) -> float:
@@ -145,8 +150,9 @@ def native(dtype: DType) -> DType:
     return dtype.newbyteorder("=") if dtype.kind in "biufcmM" else dtype
 
 
-def target_dtype(name: str, source: DType, dtype: DType | None) -> DType:
-    """Return the dtype of a reduction's result, as NumPy has it."""
+def target_dtype(name: str, source: DType, dtype: DType | None, operation: str = "") -> DType:
+    """Return the dtype of a reduction's result, as NumPy has it; errors name the operation that was called."""
+    operation = operation or name
     if name in ("any", "all"):
         return np.dtype(bool)
     if name in ("argmin", "argmax", "nanargmin", "nanargmax", "count_nonzero"):
@@ -155,25 +161,25 @@ def target_dtype(name: str, source: DType, dtype: DType | None) -> DType:
         try:
             return native(getattr(np, name).reduce(np.ones(1, source)).dtype)
         except TypeError as error:
-            raise DTypeError(bad(name, "a", source, f"a dtype that it takes ({error})")) from error
+            raise DTypeError(bad(operation, "a", source, f"a dtype that it takes ({error})")) from error
     taken = {"m": ("min", "max", "sum", "mean"), "M": ("min", "max")}.get(source.kind, (name,))
     if source.kind not in "biufcmM" or name not in taken:
-        raise DTypeError(bad(name, "a", source, "an array of numbers"))
+        raise DTypeError(bad(operation, "a", source, "an array of numbers"))
     if name in ("min", "max"):
         return native(source)
     if source.kind == "m" and (dtype is None or dtype.kind != "m" or dtype == np.dtype("m8")):
         if dtype is not None and dtype.kind == "M":
-            raise DTypeError(bad(name, "dtype", dtype, f"a dtype of durations, as {source} is"))
+            raise DTypeError(bad(operation, "dtype", dtype, f"a dtype of durations, as {source} is"))
         return native(source)  # as in NumPy, whatever else is asked for
     if dtype is not None:
         if dtype.kind not in "biufc" and source.kind != "m":
-            raise DTypeError(bad(name, "dtype", dtype, f"a dtype of numbers, as those of {source}"))
+            raise DTypeError(bad(operation, "dtype", dtype, f"a dtype of numbers, as those of {source}"))
         return native(dtype)
     if name in ("sum", "prod"):
         try:
             return accumulator(name, source)
         except TypeError as error:
-            raise DTypeError(bad(name, "a", source, "an array of numbers")) from error
+            raise DTypeError(bad(operation, "a", source, "an array of numbers")) from error
     wide = np.dtype(np.float64) if source.kind in "biu" else native(source)
     return np.empty(0, wide).real.dtype if name in ("var", "std") else wide
 

@@ -11,7 +11,7 @@ from ....graph.keyword_hints import refuse
 from ...base import as_array, check_dtype
 from ..elementwise.nodes import apply, cast
 from ..elementwise.ufuncs import absolute, divide, multiply, sqrt, subtract
-from ..outputs import deliver, deliver_reduced
+from ..outputs import deliver_inexact, deliver_reduced, divides_in_out
 from .nodes import (
     Axes,
     check_freedom,
@@ -110,7 +110,7 @@ def var(
     np.float64(1.6666666666666667)
     """
     refuse("var", unknown, _SPREAD)
-    found = _find_spread("var", a, axis, dtype, ddof, keepdims, where, mean, correction)
+    found = _find_spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
     return deliver_reduced("var", found, out)  # type: ignore[no-any-return]
 
 
@@ -186,8 +186,8 @@ def std(
     np.float64(1.0)
     """
     refuse("std", unknown, _SPREAD)
-    found = _find_spread("std", a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return deliver("std", found, out)  # type: ignore[no-any-return]
+    found = _find_spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+    return deliver_inexact("std", found, out)  # type: ignore[no-any-return]
 
 
 def _find_spread(
@@ -195,6 +195,7 @@ def _find_spread(
     a: Any,
     axis: Axes,
     dtype: Any,
+    out: Any,
     ddof: Any,
     keepdims: bool,
     where: Any,
@@ -208,7 +209,7 @@ def _find_spread(
     wanted = None if dtype is None else native(check_dtype(name, "dtype", dtype))
     if wanted is not None:
         target = wanted
-        if wanted.kind not in ("fc" if name == "std" else "biufc"):
+        if wanted.kind not in ("fc" if name == "std" and not divides_in_out(wanted, out) else "biufc"):
             raise DTypeError(bad(name, "dtype", wanted, "a dtype of floating-point numbers"))
         if is_usual(array.dtype, wanted):
             array, wanted = cast(array, wanted if array.dtype.kind == "c" else np.finfo(wanted).dtype), None
@@ -216,7 +217,8 @@ def _find_spread(
         known = None
     if where is True and known is None and wanted is None:
         return cast(reduce_to(name, array, axis, keepdims, None, ddof=free), target)
-    return _add_squares(name, array, axis, free, keepdims, where, known, wanted, target)
+    found = _add_squares(name, array, axis, free, keepdims, where, known, wanted)
+    return found if divides_in_out(wanted, out) else cast(found, target)
 
 
 def _add_squares(
@@ -228,7 +230,6 @@ def _add_squares(
     where: Any,
     known: Any,
     wanted: DType | None,
-    target: DType,
 ) -> Array:
     """Add up squares of what is left when the mean is taken off; in a dtype that isn't the usual one, if `wanted`."""
     count = count_where(name, where, array.shape, axis, keepdims)
@@ -246,4 +247,5 @@ def _add_squares(
         found = divide(total, max(count - ddof, 0.0))
     else:
         found = apply(name, "divide_by_freedom", (total, subtract(count, ddof)), np.divide)
-    return cast(sqrt(found) if name == "std" else found, target)
+    spread: Array = sqrt(found) if name == "std" else found
+    return spread

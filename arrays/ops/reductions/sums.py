@@ -9,7 +9,7 @@ import numpy as np
 from ....graph.keyword_hints import refuse
 from ...base import as_array, check_dtype
 from ..elementwise.nodes import apply, cast
-from ..outputs import deliver_reduced, dtype_by_out
+from ..outputs import deliver_reduced, divides_in_out, dtype_by_out
 from .nodes import Axes, count_where, mask_out, reduce_from, reduce_to, target_dtype
 from .selected import reduces_selection
 
@@ -251,11 +251,13 @@ def mean(
     """
     refuse("mean", unknown, ["axis", "dtype", "out", "keepdims", "where"])
     wanted = None if dtype is None else check_dtype("mean", "dtype", dtype)
-    if where is True:
+    whole = not divides_in_out(wanted, out)
+    if where is True and whole:
         return deliver_reduced("mean", reduce_to("mean", a, axis, keepdims, wanted), out)  # type: ignore[no-any-return]
     array = as_array("mean", "a", a)
     target = target_dtype("mean", array.dtype, wanted)
     wide = np.dtype(np.float32) if target == np.float16 else target
-    total = reduce_to("sum", mask_out("mean", array, where, 0), axis, keepdims, wide)
     count = count_where("mean", where, array.shape, axis, keepdims)
-    return deliver_reduced("mean", cast(apply("mean", "divide_by_count", (total, count), np.divide), target), out)  # type: ignore[no-any-return]
+    total = reduce_to("sum", mask_out("mean", array, where, 0), axis, keepdims, wide)
+    found = apply("mean", "divide_by_count", (total, count), np.divide)
+    return deliver_reduced("mean", cast(found, target) if whole else found, out)  # type: ignore[no-any-return]
