@@ -95,8 +95,9 @@ def apply_along_axis(
                 made = plain(name_of(func1d), called(np.ones(array.shape[at], array.dtype), *given, **named))
         except Exception as error:
             raise ArgumentError(
-                f"apply_along_axis: calling {name_of(func1d)!r} on a line of ones raised {type(error).__name__}: "
-                f"{error}; expected a function that takes it, or dtype= and shape="
+                f"apply_along_axis: the function {name_of(func1d)!r} raised {type(error).__name__}: {error}, when it "
+                "was tried on a line of ones to find dtype and shape of what it returns; with dtype= and shape= it "
+                "isn't tried"
             ) from error
         dtype = made.dtype if dtype is None else dtype
         shape = made.shape if shape is None else shape
@@ -226,6 +227,7 @@ class vectorize:
     def _find_dtypes(self, arrays: list[Array], kwargs: dict[str, Any]) -> list[DType]:
         """Return the dtypes of the results, which a call with ones tells."""
         samples = [np.ones((1,) * a.ndim, a.dtype) for a in arrays]
-        found = call_on_samples("vectorize", np.vectorize(self.pyfunc), samples, (), kwargs, name_of(self.pyfunc))
+        function, name = np.vectorize(self.pyfunc), name_of(self.pyfunc)
+        found = call_on_samples("vectorize", function, samples, (), kwargs, name, "otypes")
         results = found if isinstance(found, tuple) else (found,)
         return [check_dtype("vectorize", "otypes", each.dtype) for each in results]

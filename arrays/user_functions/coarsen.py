@@ -83,7 +83,7 @@ def coarsen(
     wide = [_in_groups(a, f) for a, f in zip(array.expr.grid.axes, factors, strict=True)]
     called = Coarse(reduction, tuple(factors))
     sample = [np.ones(factors, array.dtype)]
-    dtype = infer_dtype("coarsen", called, sample, (), kwargs, name_of(reduction))
+    dtype = infer_dtype("coarsen", called, sample, (), kwargs, name_of(reduction), None)
     grid = Grid([Axis.of_sizes(np.asarray(a.sizes()) // f) for a, f in zip(wide, factors, strict=True)])
     packed = payload("coarsen", called, (), kwargs, name_of(reduction))
     return make(MapBlocks(packed, (tuple(range(array.ndim)),)), (regrid(array, Grid(wide)),), grid, dtype)

@@ -150,7 +150,11 @@ def test_errors():
         (lambda: three(3, x), wr.ArgumentError, "map_blocks.*'func' is 3"),
         (lambda: wr.map_blocks(doubled, x, chunks=(2,)), wr.ChunksError, "map_blocks.*'chunks'"),
         (lambda: wr.map_blocks(doubled, x, drop_axis=3), wr.AxisError, "drop_axis"),
-        (lambda: wr.map_blocks(lambda b: b["no"], x), wr.DTypeError, "map_blocks.*'dtype' is None"),
+        (
+            lambda: wr.map_blocks(lambda b: b["no"], x),
+            wr.DTypeError,
+            "map_blocks: the function '<lambda>' raised IndexError.*with dtype=",
+        ),
         (lambda: wr.map_blocks(doubled, x, other=x), wr.ArgumentError, "map_blocks.*'other'"),
         (lambda: wr.map_blocks(doubled), wr.ArgumentError, "chunks= and dtype="),
         (lambda: wr.map_overlap(doubled, x, depth=-1), wr.ShapeError, "map_overlap.*'depth'"),
@@ -206,15 +210,32 @@ def test_functions_that_use_lazy_arrays_are_refused():
     assert wr.map_blocks(names_an_attribute, x, SimpleNamespace(OUTSIDE=2)).sum().compute() == 9
 
 
-def test_a_dtype_that_is_not_found_is_asked_for():
-    with pytest.raises(
-        wr.DTypeError, match=r"'fails' on arrays of one element raised ValueError: no; .*dtype='int64'$"
-    ):
-        wr.map_blocks(fails, wr.arange(3))
+def test_an_error_of_the_trial_call_names_the_function_and_what_avoids_it():
+    x = wr.ones(4, dtype=int, chunks=2)
+    told = r"the function 'fails' raised ZeroDivisionError: division by zero, when it was tried on .* to find the dtype"
+    calls = {
+        "map_blocks": lambda: wr.map_blocks(fails, x),
+        "map_overlap": lambda: wr.map_overlap(fails, x, depth=1),
+        "blockwise": lambda: wr.blockwise(fails, "i", x, "i"),
+        "reduction": lambda: wr.reduction(x, fails, fails),
+    }
+    for name, call in calls.items():
+        with pytest.raises(wr.DTypeError, match=f"^{name}: {told}.*; with dtype=, such as dtype='int64'") as caught:
+            call()
+        assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    with pytest.raises(wr.DTypeError, match=f"^vectorize: {told}.*; with otypes="):
+        wr.vectorize(fails)(x)
+    with pytest.raises(wr.DTypeError, match=f"^coarsen: {told} of what it returns$"):
+        wr.coarsen(fails, x, {0: 2})
+    with pytest.raises(wr.ArgumentError, match=r"^apply_gufunc: the function 'fails' raised Zero.*with output_dtypes="):
+        wr.apply_gufunc(fails, "()->()", x)
+    with pytest.raises(wr.ArgumentError, match=r"^apply_along_axis: the function 'fails' raised Zero.*with dtype= and"):
+        wr.apply_along_axis(fails, 0, x)
+    assert wr.map_blocks(fails, x, dtype=int).dtype == int  # isn't called
 
 
-def fails(block):
-    raise ValueError("no")
+def fails(block, **keywords):
+    return 1 / 0
 
 
 def test_a_wrong_shape_is_told():

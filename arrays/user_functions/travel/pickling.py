@@ -276,18 +276,20 @@ def call_on_samples(
     extra: tuple[Any, ...],
     keywords: dict[str, Any],
     name: str = "",
+    instead: str | None = "dtype",
 ) -> Any:
-    """Return what a function gives for small arrays."""
+    """Return what a function gives for small arrays; errors name the argument without which it is tried."""
     called, given, named = as_ranks_see((function, extra, keywords))
     try:
         with np.errstate(all="ignore"), trying():
             return called(*samples, *given, **named)
     except Exception as error:
-        likely = f", such as dtype={str(samples[0].dtype)!r}" if samples else ""
+        tried = "arrays of one element" if all(sample.size == 1 for sample in samples) else "small arrays of ones"
+        likely = f", such as {instead}={str(samples[0].dtype)!r}," if samples else ""
+        without = "" if instead is None else f"; with {instead}={likely} it isn't tried"
         raise DTypeError(
-            f"{operation}: argument 'dtype' is None, and calling {name or name_of(function)!r} on arrays of one "
-            f"element raised {type(error).__name__}: {error}; expected a function that takes them, or the "
-            f"result's dtype{likely}"
+            f"{operation}: the function {name or name_of(function)!r} raised {type(error).__name__}: {error}, when it "
+            f"was tried on {tried} to find the dtype of what it returns{without}"
         ) from error
 
 
@@ -298,9 +300,10 @@ def infer_dtype(
     extra: tuple[Any, ...],
     keywords: dict[str, Any],
     name: str = "",
+    instead: str | None = "dtype",
 ) -> DType:
     """Return the dtype of what a function gives for small arrays."""
-    return infer_result(operation, function, samples, extra, keywords, name)[0]
+    return infer_result(operation, function, samples, extra, keywords, name, instead)[0]
 
 
 def infer_result(
@@ -310,8 +313,9 @@ def infer_result(
     extra: tuple[Any, ...],
     keywords: dict[str, Any],
     name: str = "",
+    instead: str | None = "dtype",
 ) -> tuple[DType, tuple[int, ...]]:
     """Return the dtype and the shape of what a function gives for small arrays."""
-    made = call_on_samples(operation, function, samples, extra, keywords, name)
+    made = call_on_samples(operation, function, samples, extra, keywords, name, instead)
     found = plain(f"{operation}: {name or name_of(function)}", made)
     return check_dtype(operation, "dtype", found.dtype), found.shape
