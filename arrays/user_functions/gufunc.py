@@ -360,7 +360,8 @@ def _results(
         except Exception as error:
             raise ArgumentError(
                 f"apply_gufunc: the function {name!r} raised {type(error).__name__}: {error}, when it was tried on "
-                "ones to find dtypes and shapes of what it returns; with output_dtypes= and output_sizes= it isn't tried"
+                "ones to find dtypes and shapes of what it returns; with output_dtypes= and output_sizes= it "
+                "isn't tried"
             ) from error
         count = len(form.outputs)
         parts = made if form.several else (made,)

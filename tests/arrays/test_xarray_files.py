@@ -320,3 +320,19 @@ def test_chunks_of_an_opened_data_set_are_windrows_though_dask_is_the_default(tm
         assert isinstance(
             opened[["mean"]].chunk(y=2)["mean"].data, type(opened.chunk(chunked_array_type="dask").t.data)
         )
+
+
+def test_chunks_that_do_not_suit_a_store_are_windrows(tmp_path, ds):
+    misaligned = {"t": {"chunks": (4, 6, 2)}}
+    uneven = ds.isel(time=slice(2, None))
+    for data, encoding, told in ((ds, misaligned, "overlap multiple Windrow chunks"), (uneven, {}, "incompatible")):
+        with pytest.raises(wr.ChunksError, match=rf"^to_zarr: .*{told}.*chunk\(\)") as caught:
+            data.to_zarr(tmp_path / "t.zarr", mode="w", encoding=encoding, consolidated=False)
+        assert "dask" not in str(caught.value).lower()
+        assert caught.value.__suppress_context__
+    theirs = pytest.importorskip("dask.array")
+    of_dask = xr.Dataset({"t": (("time", "y", "x"), theirs.ones((20, 6, 5), chunks=(5, 6, 2)))})
+    with pytest.raises(ValueError, match="Dask chunks"):
+        of_dask.to_zarr(tmp_path / "t.zarr", mode="w", encoding=misaligned, consolidated=False)
+    ds.to_zarr(tmp_path / "t.zarr", mode="w", encoding=misaligned, align_chunks=True, consolidated=False)
+    same(xr.open_zarr(tmp_path / "t.zarr", consolidated=False), ds)

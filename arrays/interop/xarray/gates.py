@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ....graph.errors import ChunksError
 from ...array import Array
 from ...ops.moves.sliding_window import sliding_window_view
 from ..placing import place
@@ -95,6 +97,23 @@ def _chunk_ours(original: Callable[..., Any]) -> Callable[..., Any]:
     return chosen
 
 
+def _name_our_chunks(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Where chunks don't suit a zarr store, xarray's advice speaks of dask, whosever they are."""
+
+    @functools.wraps(original)
+    def chosen(self: Any, variables: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(self, variables, *args, **kwargs)
+        except ValueError as error:
+            text = str(error)
+            ours = any(repr(name) in text for name, each in variables.items() if isinstance(each._data, Array))
+            if not ours or "chunks" not in text:
+                raise
+            raise ChunksError(f"to_zarr: {re.sub('[Dd]ask', 'Windrow', text)}") from None
+
+    return chosen
+
+
 def _windows(array: Any, window_shape: Any, axis: Any = None, **kwargs: Any) -> Any:
     return sliding_window_view(array, window_shape, axis, automatic_rechunk=kwargs.get("automatic_rechunk", True))
 
@@ -170,6 +189,7 @@ GATES: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
     ("xarray.backends.writers", "to_netcdf", keep_what_is_read("to_netcdf")),
     ("xarray.backends.writers", "_datatree_to_zarr", keep_what_is_read("to_zarr")),
     ("xarray.backends.writers", "_datatree_to_netcdf", keep_what_is_read("to_netcdf")),
+    ("xarray.backends.zarr", "ZarrStore.set_variables", _name_our_chunks),
     ("xarray.core.groupby", "GroupBy._flox_reduce", _with_gate_of_flox),
     ("xarray.core.groupby", "GroupBy._flox_scan", _with_gate_of_flox),
 )
