@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from windrow.scheduler.admission.bound import Room, find_bound
-from windrow.scheduler.ledger.arena import Arena
+from windrow.scheduler.ledger.arena import ArenaAllocator
 from windrow.scheduler.session.session import Session
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ class Meter:
     @contextmanager
     def attached(self) -> Iterator[None]:
         """Measure what is computed meanwhile."""
-        take, see, keep = Arena._take, Session._see_through, Session.keep
+        take, see, keep = ArenaAllocator._take, Session._see_through, Session.keep
 
-        def noting(arena: Arena, nbytes: int) -> int | None:
+        def noting(arena: ArenaAllocator, nbytes: int) -> int | None:
             offset = take(arena, nbytes)
             self.most = max(self.most, arena.used)
             return offset
@@ -57,14 +57,14 @@ class Meter:
                     one.wait()
                 return kept
 
-        Arena._take = noting  # type: ignore[method-assign]
+        ArenaAllocator._take = noting  # type: ignore[method-assign]
         Session._see_through, Session.keep = seeing, keeping  # type: ignore[method-assign]
         tracemalloc.start()
         try:
             yield
         finally:
             tracemalloc.stop()
-            Arena._take = take  # type: ignore[method-assign]
+            ArenaAllocator._take = take  # type: ignore[method-assign]
             Session._see_through, Session.keep = see, keep  # type: ignore[method-assign]
 
     @contextmanager

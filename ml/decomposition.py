@@ -12,7 +12,7 @@ from ..arrays.execution.compute import compute
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, bad
 from ..workers.public_api import publish
-from .directions import EXACT, Directions, Random, exact_directions, random_directions
+from .directions import EXACT, Directions, RandomDirections, exact_directions, random_directions
 from .fitted import Lazily
 from .rows import finite, is_lazy, learn_names, samples
 
@@ -26,9 +26,9 @@ __all__ = ["PCA", "TruncatedSVD"]
 Values = np.ndarray[Any, Any]
 
 
-def _random(iterations: int, oversamples: int, state: Any) -> Random:
+def _random(iterations: int, oversamples: int, state: Any) -> RandomDirections:
     seed = check_random_state(0 if state is None else state).randint(2**31 - 1)
-    return Random(iterations, oversamples, int(seed))
+    return RandomDirections(iterations, oversamples, int(seed))
 
 
 class PCA(Lazily, own.PCA):

@@ -15,7 +15,7 @@ from .rows import finite, total
 if TYPE_CHECKING:
     from ..arrays.array import Array
 
-__all__ = ["Directions", "Random", "exact_directions", "random_directions"]
+__all__ = ["Directions", "RandomDirections", "exact_directions", "random_directions"]
 
 Values = np.ndarray[Any, Any]
 EXACT = 2048
@@ -41,7 +41,7 @@ class Directions:
 
 
 @dataclass(frozen=True)
-class Random:
+class RandomDirections:
     """How directions are found by random ones: powers of X'X, vectors beside those asked for, and the seed."""
 
     powers: int
@@ -66,7 +66,7 @@ def exact_directions(operation: str, rows: Array, centre: Values, count: int) ->
     return Directions.of(values, _orthonormal(along), float(np.trace(products)))
 
 
-def random_directions(operation: str, rows: Array, centre: Values, count: int, how: Random) -> Directions:
+def random_directions(operation: str, rows: Array, centre: Values, count: int, how: RandomDirections) -> Directions:
     """Return so many directions, nearly, from a space that powers of X'X turn random vectors to.
 
     N. Halko, P. G. Martinsson, J. A. Tropp: Finding structure with randomness, SIAM Review 53 (2011).

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from ..scheduler.session.progress import Display, State, covering, is_foremost
+from ..scheduler.session.progress import BarState, Display, covering, is_foremost
 from ..workers.config import config
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ class Progress:
         if is_foremost(self.tick):
             self._display.show(self._state)
 
-    def _state(self) -> State:
+    def _state(self) -> BarState:
         told = ", ".join(f"{name} {value:.4g}" for name, value in self._told.items())
         total = max(1, self.rows) * max(1, self._epochs - self._first)
         now = min(self._done + 1, self._epochs)
-        return State(min(self._seen, total), total, f"{self._name} epoch {now}/{self._epochs}", told)
+        return BarState(min(self._seen, total), total, f"{self._name} epoch {now}/{self._epochs}", told)

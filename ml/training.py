@@ -21,7 +21,7 @@ from .averaging.outer import check_outer, outer_update
 from .averaging.rounds import Rounds
 from .averaging.shards import Shards, cut_shards
 from .averaging.shuffling import order_of
-from .averaging.state import Layout, map_leaves
+from .averaging.state import StateLayout, map_leaves
 from .averaging.tasks import NEW, Round, RoundMetrics, Update
 from .progress import Progress
 
@@ -213,7 +213,7 @@ def train(
     for name, function in (("step", step), ("callback", callback)):
         if not callable(function) and (name == "step" or function is not None):
             raise ArgumentError(bad("train", name, function, "a function"))
-    Layout.of(state)  # what is wrong with these is told before rows are moved
+    StateLayout.of(state)  # what is wrong with these is told before rows are moved
     payload("train", step, (), {})
     period_of("train", average, 1)
     gradient = isinstance(average, str) and average == "gradient"
@@ -284,13 +284,13 @@ def _told(
     They are found by one step on a batch, whose result is dropped.
     """
     some = compute(*(a[: min(batch_size, shards.sizes[0])] for a in shards.arrays))
-    layout = Layout.of(state)
+    layout = StateLayout.of(state)
     found = step(layout.unpack(layout.pack(state)), *some)
     pair = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)
     tells = pair and (update is not None or not _is(layout, found))
     new, given = (found[0] if tells else found), None
     if update is not None:
-        gradients = Layout.of(map_leaves(_as_float, "", _zeros(Layout.of(new))))
+        gradients = StateLayout.of(map_leaves(_as_float, "", _zeros(StateLayout.of(new))))
         given = _zeros(gradients)
         new = update(layout.unpack(layout.pack(state)), gradients.unpack(gradients.pack(new)))
     layout.pack(new, name=NEW)
@@ -301,7 +301,7 @@ def _told(
     return tuple(_numbers(found[1], tuple(found[1]))), given
 
 
-def _zeros(layout: Layout) -> Any:
+def _zeros(layout: StateLayout) -> Any:
     return layout.unpack(np.zeros(layout.size, np.uint8))
 
 
@@ -322,7 +322,7 @@ class _Apply:
 
 def _measured(step: Callable[..., Any], state: Any, shards: Shards) -> int:
     """Return a batch size, by steps on the driver from the first state; what they give is dropped."""
-    most, layout = session().once("train", (), lambda: most_rows(shards)), Layout.of(state)
+    most, layout = session().once("train", (), lambda: most_rows(shards)), StateLayout.of(state)
     some = compute(*(a[: min(most, shards.sizes[0])] for a in shards.arrays))
     packed = layout.pack(state)
 
@@ -339,7 +339,7 @@ def _measured(step: Callable[..., Any], state: Any, shards: Shards) -> int:
     return int(session().once("train", (), lambda: double_batch(seconds, most)))
 
 
-def _is(layout: Layout, found: Any) -> bool:
+def _is(layout: StateLayout, found: Any) -> bool:
     """Tell whether something is a state of a layout: a pair of which one is a dict may be one."""
     try:
         layout.pack(found)

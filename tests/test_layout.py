@@ -131,6 +131,15 @@ def test_folders_have_few_loose_files():
     assert crowded == CROWDED
 
 
+def test_no_public_class_name_means_two_things():
+    places: dict[str, list[str]] = {}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name(path))
+    assert {one: where for one, where in places.items() if len(where) > 1} == {}
+
+
 def test_every_function_of_blocks_that_is_named_is_there():
     named = named_blocks()
     named.pop("planned:*", None)  # what `explain` shows in place of an operation; it never runs

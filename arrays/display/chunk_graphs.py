@@ -8,12 +8,12 @@ import numpy as np
 
 from ...graph.arguments import check_integer, is_integer
 from ...graph.errors import ArgumentError, IndexingError, bad
-from ...scheduler.ledger.stage_record import WORDS, State
+from ...scheduler.ledger.stage_record import WORDS, BlockState
 from ..execution.deferred import sketch_plan
 from ..execution.holders import held_arrays
 from .directed import sort_inputs_first
 from .operation_graph import operation_graph
-from .planned import Traced, count_bytes_read, trace
+from .planned import PlannedStage, count_bytes_read, trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -222,7 +222,7 @@ def _read_block(operation: str, block: int | tuple[int, ...], counts: tuple[int,
     return number
 
 
-def _trace_in_order(arrays: Sequence[ArrayBase]) -> dict[str, Traced]:
+def _trace_in_order(arrays: Sequence[ArrayBase]) -> dict[str, PlannedStage]:
     """Return the stages, inputs before their readers."""
     traced = trace(arrays)
     order = sort_inputs_first(reversed(traced), {token: one.inputs for token, one in traced.items()})
@@ -230,7 +230,7 @@ def _trace_in_order(arrays: Sequence[ArrayBase]) -> dict[str, Traced]:
 
 
 def _find_tasks(
-    operation: str, traced: dict[str, Traced], wanted: dict[str, Index | None], limit: int
+    operation: str, traced: dict[str, PlannedStage], wanted: dict[str, Index | None], limit: int
 ) -> tuple[dict[str, Index], dict[tuple[str, str], tuple[Index, Index]]]:
     """Return the tasks of each stage that have part in the wanted ones, and the pairs (read, reader) of two stages."""
     need = {token: np.zeros(one.ntasks, bool) for token, one in traced.items() if token not in wanted}
@@ -261,7 +261,7 @@ def _pairs(rows: Rows, tasks: Index) -> tuple[Index, Index]:
     return rows.of(tasks), tasks.repeat(rows.lengths[tasks])
 
 
-def _add_tasks(found: Any, token: str, one: Traced, numbers: Index) -> None:
+def _add_tasks(found: Any, token: str, one: PlannedStage, numbers: Index) -> None:
     about, grid = _describe(one), one.stage.grid
     del about["shape"], about["chunks"]
     name, user = about.pop("label"), one.stage.data is not None
@@ -272,7 +272,7 @@ def _add_tasks(found: Any, token: str, one: Traced, numbers: Index) -> None:
         blocks = one.blocks(task)
         first, last = grid.index(blocks[0]), grid.index(blocks[-1])
         where = "" if grid.nblocks == 1 else f" {first}" if first == last else f" {first} to {last}"
-        stored = state == WORDS[State.STORED]
+        stored = state == WORDS[BlockState.STORED]
         found.add_node(
             (token, task),
             label=name + where,
@@ -286,7 +286,7 @@ def _add_tasks(found: Any, token: str, one: Traced, numbers: Index) -> None:
         )
 
 
-def _describe(one: Traced) -> dict[str, Any]:
+def _describe(one: PlannedStage) -> dict[str, Any]:
     stage = one.stage
     return {
         "label": stage.name,
@@ -298,18 +298,18 @@ def _describe(one: Traced) -> dict[str, Any]:
     }
 
 
-def _count_states(one: Traced) -> dict[str, int]:
+def _count_states(one: PlannedStage) -> dict[str, int]:
     if one.known is None:
         return {PLANNED: one.ntasks}
     counts = np.bincount(one.known.state, minlength=len(WORDS)).tolist()
     return {word: count for word, count in zip(WORDS, counts, strict=True) if count}
 
 
-def _states(one: Traced, tasks: Index) -> list[str]:
+def _states(one: PlannedStage, tasks: Index) -> list[str]:
     if one.known is None:
         return [PLANNED] * len(tasks)
     return [WORDS[state] for state in one.known.state[tasks].tolist()]
 
 
-def _owners(one: Traced) -> Index:
+def _owners(one: PlannedStage) -> Index:
     return np.full(one.ntasks, -1) if one.known is None else one.known.owner

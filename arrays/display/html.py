@@ -10,7 +10,7 @@ from ...graph.expr.expr import walk
 from ...graph.lowering.lower import lower
 from ...scheduler.session.cluster import running
 from ...scheduler.session.html import escape, size_text, table
-from ...scheduler.session.pin import Kept
+from ...scheduler.session.pin import Pin
 from ..execution.compute import owners
 from ..execution.deferred import outline_plan
 from .grid_picture import grid_svg, legend
@@ -72,7 +72,7 @@ def _describe_origin(x: ArrayBase) -> str:
     """Tell the last operation, and what computing the array would take."""
     expr = x.expr
     if expr.pin is not None:
-        if not isinstance(expr.pin, Kept) or expr.pin.complete:
+        if not isinstance(expr.pin, Pin) or expr.pin.complete:
             return f"{expr.label}, persisted"
         if expr.pin.held:
             return f"{expr.label}, persisting"

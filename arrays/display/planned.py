@@ -38,7 +38,7 @@ def plan_stages(arrays: Sequence[ArrayBase]) -> tuple[list[Stage], list[Expr]]:
 
 
 @dataclass(frozen=True)
-class Traced:
+class PlannedStage:
     """A stage that would run, or one that the ledger knows: then its tasks are as the ledger had them a moment ago.
 
     `later` says that it stands for what is planned when it runs: it counts as one task, which reads all.
@@ -63,7 +63,7 @@ class Traced:
         """Return the blocks that a task covers."""
         return range(self.stage.grid.nblocks) if self.later else self.stage.blocks(task)
 
-    def reads(self, others: Sequence[Traced]) -> list[Rows]:
+    def reads(self, others: Sequence[PlannedStage]) -> list[Rows]:
         """Return which tasks of each input, which are the others, each task reads."""
         if self.known is not None:
             return [rows for _, rows in self.known.reads]
@@ -72,30 +72,30 @@ class Traced:
         return self.stage.all_reads([other.blocks_per_task for other in others])
 
 
-def trace(arrays: Sequence[ArrayBase]) -> dict[str, Traced]:
+def trace(arrays: Sequence[ArrayBase]) -> dict[str, PlannedStage]:
     """Return what arrays are made from, by token: what the ledger knows, and else what is planned. Nothing runs."""
     while (found := _trace_now(arrays)) is None:  # chunks were released meanwhile: then they are planned
         pass
     return found
 
 
-def _trace_now(arrays: Sequence[ArrayBase]) -> dict[str, Traced] | None:
+def _trace_now(arrays: Sequence[ArrayBase]) -> dict[str, PlannedStage] | None:
     stages, waiting = plan_stages(arrays)
     planned, later = {stage.token: stage for stage in stages}, {node.token for node in waiting}
     tokens = [sketch_plan(a).token for a in arrays]
     present = running()
     named = {*tokens, *planned, *(token for stage in stages for token in stage.inputs)}
     known = present.ask(partial(find_history, tokens=named)) if present is not None else {}
-    found: dict[str, Traced] = {}
+    found: dict[str, PlannedStage] = {}
     while tokens:
         token = tokens.pop()
         if token in found:
             continue
         if token in known:
             inputs = tuple(each for each, _ in known[token].reads)
-            found[token] = Traced(known[token].stage, inputs, known[token])
+            found[token] = PlannedStage(known[token].stage, inputs, known[token])
         elif token in planned:
-            found[token] = Traced(planned[token], planned[token].inputs, None, token in later)
+            found[token] = PlannedStage(planned[token], planned[token].inputs, None, token in later)
         else:
             return None
         tokens += found[token].inputs

@@ -20,7 +20,7 @@ from ...graph.kinds.source import Host
 from ...graph.passes.hold_sources import HELD
 from ...scheduler.ledger.lineage import locate_chunks
 from ...scheduler.session.cluster import session
-from ...scheduler.session.pin import Kept
+from ...scheduler.session.pin import Pin
 from ...scheduler.shared.pages.counting import count_additions
 from ...scheduler.tasks.future import note_interrupt
 from ...workers.config import config
@@ -277,7 +277,7 @@ def _read_once(array: ArrayBase) -> ArrayBase:
     return make(HELD, (array,), array.expr.grid, array.dtype)
 
 
-def _keep(bare: Expr, root: Expr, pin: Kept) -> Array:
+def _keep(bare: Expr, root: Expr, pin: Pin) -> Array:
     """Return an array that is kept; where its lineage is long, over a copy with which that begins anew."""
     copy = session().anchor(root, pin)
     return wrap(bare.over(bare.operands, pin) if copy is None else restored(bare, copy, pin))
@@ -329,10 +329,10 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
         raise
     if late:
         raise WaitTimeout(f"wait: after {timeout} s {len(late)} of {len(futures)} futures are not done; they go on")
-    kept: dict[Kept, Expr] = {}
+    kept: dict[Pin, Expr] = {}
     for array in [each for each in waited if isinstance(each, ArrayBase)]:
         pins = {
-            node.pin: node for node in walk([array.expr], _is_settled) if isinstance(node.pin, Kept) and node.pin.known
+            node.pin: node for node in walk([array.expr], _is_settled) if isinstance(node.pin, Pin) and node.pin.known
         }
         if not pins:
             raise ArgumentError(bad("wait", "arrays", array, "arrays that were persisted: y = x.persist(); wait(y)"))
@@ -418,7 +418,7 @@ def owners(array: Array) -> np.ndarray[Any, Any]:
            [0, 0]])
     """
     pin = array.expr.pin if isinstance(array, ArrayBase) else None
-    if not isinstance(pin, Kept) or not pin.held:
+    if not isinstance(pin, Pin) or not pin.held:
         raise ArgumentError(bad("owners", "array", array, "an array that was persisted: y = x.persist(); y.owners()"))
     pin.session.check_open()
     found: np.ndarray[Any, Any] | None = pin.session.ask(partial(locate_chunks, token=array.expr.token))

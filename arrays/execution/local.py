@@ -10,7 +10,7 @@ from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
 from ...scheduler.session.chunk_locations import cut
 from ...scheduler.session.cluster import session
-from ...scheduler.session.pin import Kept
+from ...scheduler.session.pin import Pin
 from ...workers.gangs.local_chunks import LocalChunks
 from ...workers.sources import source_reader
 from ..base import ArrayBase
@@ -131,6 +131,6 @@ def _owner(array: ArrayBase, block: Any) -> int:
 
 def _persisted(name: str, array: ArrayBase) -> Expr:
     pin = array.expr.pin
-    if not isinstance(pin, Kept) or not pin.known:
+    if not isinstance(pin, Pin) or not pin.known:
         raise ArgumentError(bad(name, "array", array, f"an array that was persisted: y = x.persist(); y.{name}"))
     return array.expr

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ShapeError, bad
 from ..ops.outputs import deliver
-from .plans import Step, apply_steps, axes_and_lengths, norm_of, operand
+from .plans import TransformStep, apply_steps, axes_and_lengths, norm_of, operand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -432,7 +432,7 @@ def _complex(operation: str, name: str, a: Any, s: Any, axes: Any, norm: Any, ou
     """Transform along axes, the last one first."""
     x = operand(operation, a)
     found, lengths = axes_and_lengths(operation, x, s, axes)
-    steps = [Step(name, n, i) for i, n in zip(found, lengths, strict=True)]
+    steps = [TransformStep(name, n, i) for i, n in zip(found, lengths, strict=True)]
     put: Array = deliver(operation, apply_steps(x, steps[::-1], norm_of(operation, norm)), out)
     return put
 
@@ -443,8 +443,8 @@ def _half(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Arr
     found, lengths = axes_and_lengths(operation, x, s, axes)
     if not found:
         raise ShapeError(bad(operation, "axes", axes, "at least one axis"))
-    steps = [Step("fft", n, i) for i, n in zip(found, lengths, strict=True)]
-    steps = [Step("rfft", lengths[-1], found[-1]), *steps[-2::-1]]
+    steps = [TransformStep("fft", n, i) for i, n in zip(found, lengths, strict=True)]
+    steps = [TransformStep("rfft", lengths[-1], found[-1]), *steps[-2::-1]]
     put: Array = deliver(operation, apply_steps(x, steps, norm_of(operation, norm)), out)
     return put
 
@@ -455,7 +455,7 @@ def _back(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Arr
     found, lengths = axes_and_lengths(operation, x, s, axes, halved=True)
     if not found:
         raise ShapeError(bad(operation, "axes", axes, "at least one axis"))
-    steps = [Step("ifft", n, i) for i, n in zip(found, lengths, strict=True)]
-    steps = [*steps[:-1], Step("irfft", lengths[-1], found[-1])]
+    steps = [TransformStep("ifft", n, i) for i, n in zip(found, lengths, strict=True)]
+    steps = [*steps[:-1], TransformStep("irfft", lengths[-1], found[-1])]
     put: Array = deliver(operation, apply_steps(x, steps, norm_of(operation, norm)), out)
     return put

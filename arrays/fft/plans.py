@@ -35,7 +35,7 @@ NORMS = ("backward", "ortho", "forward")
 
 
 @dataclass(frozen=True)
-class Step:
+class TransformStep:
     """One transform along one axis: its name in `numpy.fft` and the length that NumPy's `n` is."""
 
     name: str
@@ -79,12 +79,12 @@ def length_of(operation: str, value: Any, argument: str) -> int:
     return int(value)
 
 
-def line_step(operation: str, name: str, x: Array, n: Any, axis: Any) -> Step:
+def line_step(operation: str, name: str, x: Array, n: Any, axis: Any) -> TransformStep:
     """Return the transform of one axis."""
     at = check_axis(operation, axis, x.ndim)
     if n is None:
         n = 2 * (x.shape[at] - 1) if name == "irfft" else x.shape[at]
-    return Step(name, length_of(operation, n, "n"), at)
+    return TransformStep(name, length_of(operation, n, "n"), at)
 
 
 def axes_and_lengths(
@@ -110,7 +110,7 @@ def axes_and_lengths(
     return found, [length_of(operation, n, "s") for n in lengths]
 
 
-def apply_steps(x: Array, steps: Sequence[Step], norm: str) -> Array:
+def apply_steps(x: Array, steps: Sequence[TransformStep], norm: str) -> Array:
     """Apply transforms in order: those whose axes fit into one block at once are one pass over the array."""
     waiting = list(steps)
     while waiting:
@@ -128,7 +128,7 @@ def _room(x: Array, itemsize: int) -> int:
     return max(x.expr.grid.largest * itemsize, LINE)
 
 
-def _together(x: Array, steps: Sequence[Step]) -> int:
+def _together(x: Array, steps: Sequence[TransformStep]) -> int:
     """Return how many of the transforms run in one pass: their axes are whole already, or fit as wholes."""
     itemsize = steps[0].dtype(x.dtype).itemsize
     axes: dict[int, int] = {}
@@ -140,7 +140,7 @@ def _together(x: Array, steps: Sequence[Step]) -> int:
     return len(steps)
 
 
-def _pass(x: Array, steps: Sequence[Step], norm: str) -> Array:
+def _pass(x: Array, steps: Sequence[TransformStep], norm: str) -> Array:
     """Apply transforms in whole blocks; what they would cut off isn't read."""
     first = {s.axis: s.n // 2 + 1 if s.name == "irfft" else s.n for s in reversed(steps)}
     x = x[tuple(slice(min(n, first.get(i, n))) for i, n in enumerate(x.shape))]
@@ -153,7 +153,7 @@ def _pass(x: Array, steps: Sequence[Step], norm: str) -> Array:
     return make(BlockFunction("signal.fft:steps", params), (wide,), Grid(axes), dtype)
 
 
-def _cut(x: Array, step: Step) -> tuple[int, int] | None:
+def _cut(x: Array, step: TransformStep) -> tuple[int, int] | None:
     """Return the two factors of a line that is too long for a block; None where it is not, or has no such factors."""
     itemsize = step.dtype(x.dtype).itemsize
     room = _room(x, itemsize) // itemsize
@@ -167,7 +167,7 @@ def _cut(x: Array, step: Step) -> tuple[int, int] | None:
     return (int(fitting[0]), step.n // int(fitting[0])) if len(fitting) else None
 
 
-def _long(x: Array, step: Step, norm: str, factors: tuple[int, int]) -> Array:
+def _long(x: Array, step: TransformStep, norm: str, factors: tuple[int, int]) -> Array:
     """Transform long lines: of n = n1 * n2 points, first n2 columns of n1, then n1 rows of n2.
 
     D. H. Bailey, FFTs in external or hierarchical memory, J. Supercomputing 4 (1990) 23.
@@ -181,7 +181,7 @@ def _long(x: Array, step: Step, norm: str, factors: tuple[int, int]) -> Array:
     halfway = make(
         BlockFunction("signal.fft:columns", (name, step.n, norm), where=True), (first,), first.expr.grid, dtype
     )
-    rows = _pass(halfway, [Step(name, factors[1], line.ndim)], norm)
+    rows = _pass(halfway, [TransformStep(name, factors[1], line.ndim)], norm)
     found = _flat(whole(swapaxes(rows, -1, -2), {line.ndim}))
     if step.name == "rfft":
         found = found[..., : step.made]
@@ -202,7 +202,7 @@ def _promote(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type that NumPy transforms numbers in."""
     if dtype.kind == "c":
         return dtype
-    return np.real(np.empty(0, Step("fft", 2, 0).dtype(dtype))).dtype
+    return np.real(np.empty(0, TransformStep("fft", 2, 0).dtype(dtype))).dtype
 
 
 def _fit_length(line: Array, n: int) -> Array:

@@ -16,7 +16,7 @@ from ...graph.expr import origin
 from ...graph.expr.expr import Expr
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, HostData
-from ...workers.sources.arrow_folder import ArrowFolder, Runs, file_name
+from ...workers.sources.arrow_folder import ArrowFolder, ChunkRuns, file_name
 from ..base import as_array_nocopy, check_grid, make, wrap
 from ..chunking.rechunk import rechunk, regrid
 from ..execution.deferred import evaluate
@@ -107,7 +107,7 @@ def _ours(path: str) -> bool:
     return all(n == HEAD or (n.startswith("part-") and n.endswith(".arrow")) for n in os.listdir(path))
 
 
-def _head(runs: Runs, dtype: DType, sizes: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _head(runs: ChunkRuns, dtype: DType, sizes: np.ndarray[Any, Any]) -> dict[str, Any]:
     axes = [a.step if a.is_regular else list(a.sizes()) for a in runs.grid.axes]
     return {
         "format": FORMAT,
@@ -174,7 +174,7 @@ def load(path: Any, mmap_mode: str | None = None, *, chunks: Any = None) -> Arra
     return array if chunks is None else rechunk(array, chunks)
 
 
-def _read_head(path: str) -> tuple[Runs, DType, np.ndarray[Any, Any]]:
+def _read_head(path: str) -> tuple[ChunkRuns, DType, np.ndarray[Any, Any]]:
     if not os.path.isfile(path):
         raise FileFormatError(f"load: there is no {path!r}; expected a folder that save() has made")
     try:
@@ -190,7 +190,7 @@ def _read_head(path: str) -> tuple[Runs, DType, np.ndarray[Any, Any]]:
         grid = Grid([_axis(n, c) for n, c in zip(head["shape"], head["chunks"], strict=True)])
         if any(n < 0 for n in grid.shape):
             raise ValueError(f"its shape is {head['shape']}")
-        runs = Runs(grid, tuple(int(g) for g in head["files"]["chunks"]))
+        runs = ChunkRuns(grid, tuple(int(g) for g in head["files"]["chunks"]))
         sizes = np.array(head["files"]["bytes"], np.int64)
         if len(runs.groups) != grid.ndim or sizes.shape != (math.prod(runs.counts),) or dtype.hasobject:
             raise ValueError("files, chunks and shape don't fit together")

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from ...graph.errors import ArgumentError, FileError, MissingFile, bad
 from ...scheduler.session.cluster import session
-from ...workers.sources.formats.places import Place, describe, file_system, is_url
+from ...workers.sources.formats.places import FilePlace, describe, file_system, is_url
 from ...workers.sources.formats.uploads import MOVING
 from .writing.atomic_write import path_of
 
@@ -66,7 +66,7 @@ def location(operation: str, path: Any, options: Options = ()) -> str:
     return text
 
 
-def find_one(operation: str, path: Any, storage_options: Any = None) -> Place:
+def find_one(operation: str, path: Any, storage_options: Any = None) -> FilePlace:
     """Return one file."""
     options = read_options(operation, storage_options)
     return _describe(operation, location(operation, path, options), options)
@@ -74,7 +74,7 @@ def find_one(operation: str, path: Any, storage_options: Any = None) -> Place:
 
 def find_files(
     operation: str, path: Any, storage_options: Any = None, *, endings: Sequence[str] = (), argument: str = "path"
-) -> list[Place]:
+) -> list[FilePlace]:
     """Return the files that a path, a pattern, a folder, or a list of such means.
 
     Of a folder, and of those in it, the files with one of some endings; what begins with "." or "_" is left out.
@@ -126,7 +126,7 @@ def natural(name: str) -> list[Any]:
     return [(0, int(part), part) if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", name) if part]
 
 
-def _describe(operation: str, path: str, options: Options) -> Place:
+def _describe(operation: str, path: str, options: Options) -> FilePlace:
     try:
         if not is_url(path):
             refuse_special(operation, path)

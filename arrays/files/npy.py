@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...graph.expr.expr import DType
-    from ...workers.sources.formats.places import Place
+    from ...workers.sources.formats.places import FilePlace
     from ..array import Array
     from .glob import Options
 
@@ -95,7 +95,7 @@ def from_npy(path: Any, chunks: Any = "auto", *, storage_options: dict[str, Any]
     )
 
 
-def _read_url(place: Place, chunks: Any) -> Array:
+def _read_url(place: FilePlace, chunks: Any) -> Array:
     """Return an array of a `.npy` file at a URL: a stack of one file."""
     shape, _, dtype, _ = read_header(place)
     if not shape:

@@ -87,7 +87,7 @@ def _foreign(ufunc: np.ufunc, inputs: tuple[Any, ...], keywords: dict[str, Any])
     name = ufunc.__name__
     arrays, args = split(name, inputs)
     dtypes = sample_dtypes(name, functools.partial(ufunc, **keywords), arrays, args)
-    called = Filled(ufunc, tuple(a.value if isinstance(a, Scalar) else None for a in args), keywords)
+    called = ScalarUfunc(ufunc, tuple(a.value if isinstance(a, Scalar) else None for a in args), keywords)
     if ufunc.nout == 1:
         return map_blocks(called, *arrays, dtype=dtypes[0])
     form = f"{','.join(['()'] * len(arrays))}->{','.join(['()'] * ufunc.nout)}"
@@ -113,7 +113,7 @@ def _foreign_gufunc(
     return apply_gufunc(called, str(ufunc.signature), *inputs, axes=axes, keepdims=keepdims)
 
 
-class Filled:
+class ScalarUfunc:
     """A ufunc some of whose operands are scalars, with its keywords."""
 
     def __init__(self, ufunc: np.ufunc, scalars: tuple[Any, ...], keywords: dict[str, Any]) -> None:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.chunks.grid import Axis, Grid
-from ...graph.kinds.gang import Gang, Out, share
-from ...graph.stencil.plan import BlockCall, HaloPlan, Leaf, Read
+from ...graph.kinds.gang import Gang, GangOutput, share
+from ...graph.stencil.plan import BlockCall, HaloPlan, Read, StencilLeaf
 from ...scheduler.session.cluster import session
 from ...workers.stencil_loops.interpreted import step_singles
-from ...workers.stencil_loops.regions import Layout
+from ...workers.stencil_loops.regions import SlabLayout
 from ...workers.stencil_loops.run import HaloLoop
 from ...workers.stencil_loops.slabs import count_bytes
 from ..base import make, wrap
@@ -59,10 +59,10 @@ class HaloRun:
     """
 
     def __init__(self, plan: HaloPlan, like: Sequence[Expr], outside: Sequence[Expr]) -> None:
-        self.plan, self.like, self.layout = plan, like, Layout(plan)
+        self.plan, self.like, self.layout = plan, like, SlabLayout(plan)
         self.arrays = [e for e in like if e.shape]
         constant = [e for e in outside if e.shape]
-        leaves = [(k, item) for k, item in enumerate(plan.items) if isinstance(item, Leaf)]
+        leaves = [(k, item) for k, item in enumerate(plan.items) if isinstance(item, StencilLeaf)]
         wide = [all(leaf.along) for _, leaf in leaves[len(self.arrays) :]]
         self.constant = [e for e, is_wide in zip(constant, wide, strict=True) if is_wide]
         narrow = [e for e, is_wide in zip(constant, wide, strict=True) if not is_wide]
@@ -76,7 +76,7 @@ class HaloRun:
     def _profile(self, number: int, value: Any) -> tuple[int, Any, tuple[int, ...]]:
         """Return an array that hasn't got all axes with its margins, and where it begins."""
         plan, leaf = self.plan, self.plan.items[number]
-        assert isinstance(leaf, Leaf)
+        assert isinstance(leaf, StencilLeaf)
         value, origin = value.reshape((1,) * (len(plan.shape) - value.ndim) + value.shape), []
         for axis, (n, depth, here) in enumerate(zip(plan.shape, plan.depths[number], leaf.along, strict=True)):
             before, after = depth if here and plan.periodic[axis] else (0, 0)
@@ -131,8 +131,8 @@ class HaloRun:
         function = HaloLoop(self.plan, steps, self.borders, tuple(values), self.profiles, MAPPED)
         operands = [regrid(wrap(e), self.grid) for e in (*arrays, *self.constant)]
         sizes = [count_bytes(self.layout, rows) for rows in zip(self.borders, self.borders[1:], strict=False)]
-        outs = tuple(Out(self.grid, e.dtype) for e in arrays)
-        memory = Out(Grid([Axis.of_sizes(sizes)]), np.dtype(np.uint8))
+        outs = tuple(GangOutput(self.grid, e.dtype) for e in arrays)
+        memory = GangOutput(Grid([Axis.of_sizes(sizes)]), np.dtype(np.uint8))
         operation = "fori_loop"
         gang = Gang(payload(operation, function, (), {}), len(sizes), (*outs, memory), own=True)
         made = make(gang, operands, gang.grid(), np.uint8)
@@ -162,7 +162,7 @@ def _value(value: Any, like: Expr) -> Expr:
     return hosted(np.array(value, like.dtype), like)
 
 
-def _rows_filled_from(leaf: Leaf, n: int) -> int:
+def _rows_filled_from(leaf: StencilLeaf, n: int) -> int:
     """Return how many rows at an end what lies beyond it is filled from: whoever has the end must have them all."""
     found = 0
     for (span, *_), arg in leaf.fills:

@@ -25,13 +25,13 @@ from ...graph.kinds.source import Host, HostData
 from ...graph.stencil.analysis import find_plan
 from ...graph.stencil.views import NotLocal
 from ...scheduler.session.cluster import session
-from ...scheduler.session.pin import Kept
+from ...scheduler.session.pin import Pin
 from ...scheduler.session.step_replay import Repeated
 from ..base import ArrayBase, wrap
 from ..execution.compute import persist
 from ..execution.deferred import evaluate
 from .gangs import HaloRun, plan_bytes
-from .tracing import Stepped, Trace, Traced, unroll
+from .tracing import Stepped, Trace, TracedArray, unroll
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -69,7 +69,7 @@ class Looped(Deferred):
 
 
 @dataclass
-class Snapshots:
+class SnapshotSchedule:
     """When to take the next one."""
 
     every: int | None
@@ -160,7 +160,7 @@ def run_halos(loop: Loop, plan: HaloPlan, first: list[Array], outside: list[Arra
     """Run a loop whose body is local: as a gang, or as several, with snapshots in between."""
     state = [a.expr for a in first]
     halos = Halos(loop, plan, [a.expr for a in outside])
-    snapshots = Snapshots(loop.snapshot, sum(e.nbytes for e in state))
+    snapshots = SnapshotSchedule(loop.snapshot, sum(e.nbytes for e in state))
     left = loop.steps
     while True:
         steps = min(left, snapshots.ahead(plan))
@@ -213,7 +213,7 @@ def run_steps(loop: Loop, first: list[Array], outside: list[Array]) -> list[Arra
     step = _stepper(loop.body, captured[:own])
     test = None if loop.condition is None else _stepper(loop.condition, captured[own:])
     counts = loop.body.counts
-    snapshots = Snapshots(loop.snapshot, sum(e.nbytes for e in state))
+    snapshots = SnapshotSchedule(loop.snapshot, sum(e.nbytes for e in state))
     done = 0
     while done < loop.steps if test is None else _truth(test(state[counts:])):
         following = step(state)
@@ -233,7 +233,7 @@ def _persist(arrays: Sequence[ArrayBase]) -> list[Expr]:
 
 def _wait(state: Sequence[Expr]) -> None:
     for e in state:
-        assert isinstance(e.pin, Kept)
+        assert isinstance(e.pin, Pin)
         e.pin.wait()
 
 
@@ -255,7 +255,7 @@ def hosted(value: np.ndarray[Any, Any], like: Expr) -> Expr:
 def _stepper(trace: Trace, captured: Sequence[Expr]) -> Any:
     """Return a function that starts making a trace's results of what is carried, and returns them."""
     nodes = list(walk(list(trace.roots)))
-    deferred = any(node.op.deferred and not isinstance(node.op, Traced) for node in nodes)
+    deferred = any(node.op.deferred and not isinstance(node.op, TracedArray) for node in nodes)
     if deferred or session().place[1] > 1:
         return lambda state: _persist([wrap(e) for e in trace.bind(state, captured)])
     own = dict(zip((e.token for e in trace.captured), captured, strict=True))
@@ -276,6 +276,6 @@ def _stepper(trace: Trace, captured: Sequence[Expr]) -> Any:
     return start
 
 
-def _stepped(trace: Trace, root: Expr, found: dict[str, Kept]) -> Expr:
+def _stepped(trace: Trace, root: Expr, found: dict[str, Pin]) -> Expr:
     kept = found[root.token]
     return Expr(Stepped(trace.operation), (), root.grid, root.dtype, root.origin, kept, kept.token)

@@ -1,7 +1,7 @@
 """Bodies of loops, called once on arrays that stand for what a step begins with.
 
-A `Trace` holds what a body made of them as expressions. Leaves are placeholders: what a step carries (`Traced`), and
-what the body takes from outside of the loop, which is the same in all steps and is computed once, before the first.
+A `Trace` holds what a body made of them as expressions. Leaves are placeholders: what a step carries (`TracedArray`),
+and what the body takes from outside of the loop, which is the same in all steps and is computed once, before the first.
 What would need values, a recipe or a truth, finds none: a placeholder has a recipe that raises.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Traced(Deferred):
+class TracedArray(Deferred):
     """What stands for an array while a loop's body is traced."""
 
     number: int = 0
@@ -45,7 +45,7 @@ def placeholder(operation: str, grid: Grid, dtype: Any) -> Expr:
             "operations that stay lazy: no `if`, `float()`, `compute` of what a step begins with; wr.where chooses"
         )
 
-    return Expr(Traced(operation, refuse, (), names.number("placeholder")), (), grid, dtype)
+    return Expr(TracedArray(operation, refuse, (), names.number("placeholder")), (), grid, dtype)
 
 
 @dataclass(frozen=True)

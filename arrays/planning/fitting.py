@@ -74,7 +74,7 @@ def fit(roots: Sequence[Expr], grids: Mapping[str, Grid]) -> list[Expr]:
 
 
 @dataclass(frozen=True)
-class Built(Op):
+class Rebuilt(Op):
     """Stands for an operation that is built again, over what it was built over."""
 
     node: Expr
@@ -82,13 +82,13 @@ class Built(Op):
 
 def _as_built(node: Expr) -> Expr:
     operands: tuple[Expr, ...] = node.refit.operands
-    return Expr(Built(node), operands, node.grid, node.dtype, node.origin, None, node.token)
+    return Expr(Rebuilt(node), operands, node.grid, node.dtype, node.origin, None, node.token)
 
 
 def _over(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     """Return a node over operands that may have other chunks."""
     op, same = node.op, all(a is b for a, b in zip(operands, node.operands, strict=True))
-    if isinstance(op, Built):
+    if isinstance(op, Rebuilt):
         return op.node if same else op.node.refit.over(operands, op.node)
     if same:
         return node

@@ -12,7 +12,7 @@ from ...scheduler.session.resources import read_bytes, read_ranks
 from ..base import wrap
 from ..display.explain import explain
 from ..execution.holders import held_arrays, map_held
-from .search import Choice, Need, choose, find_places
+from .search import Choice, PlanLimits, choose, find_places
 from .suggesting import describe_cut, suggest
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def plan(*arrays: Any, memory: int | str | None = None, ranks: int | str | None 
     """
     lazy = held_arrays("plan", arrays)
     most = None if memory is None else read_bytes("plan", "memory", memory)
-    need = Need(most, session().ranks if ranks is None else read_ranks("plan", ranks)[0])
+    need = PlanLimits(most, session().ranks if ranks is None else read_ranks("plan", ranks)[0])
     sized = [a for a in lazy if a._unsized is None]
     chosen = iter(map(wrap, _solve([a.expr for a in sized], need) if sized else ()))
     planned = map_held(arrays, lambda a: a if a._unsized is not None else next(chosen))
@@ -78,7 +78,7 @@ def plan(*arrays: Any, memory: int | str | None = None, ranks: int | str | None 
     return planned[0] if len(arrays) == 1 else planned
 
 
-def _solve(roots: list[Expr], need: Need) -> list[Expr]:
+def _solve(roots: list[Expr], need: PlanLimits) -> list[Expr]:
     """Return expressions over the sources' chunks that cost least."""
     first = Choice.of(roots, {}, need)
     if need.memory is not None and first.explained.held_bytes > need.memory:

@@ -43,7 +43,7 @@ RUN = 10e-9
 
 
 @dataclass(frozen=True)
-class Place:
+class ChoicePoint:
     """Nodes of one shape whose chunks may be chosen along some axes, in multiples of those stored."""
 
     nodes: list[Expr]
@@ -72,7 +72,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Need:
+class PlanLimits:
     """What a computation is to run in: bytes of each rank, None for as many as there are, and how many ranks."""
 
     memory: int | None
@@ -90,7 +90,7 @@ class Choice:
     seconds: float
 
     @classmethod
-    def of(cls, roots: Sequence[Expr], grids: dict[str, Grid], need: Need) -> Choice:
+    def of(cls, roots: Sequence[Expr], grids: dict[str, Grid], need: PlanLimits) -> Choice:
         """Return what the roots cost over sources on other grids."""
         fitted = fit(roots, grids)
         explained = explain(*map(wrap, fitted))
@@ -108,7 +108,7 @@ class Choice:
         return self.over < other.over or (self.over == other.over and self.seconds < 0.9 * other.seconds)
 
 
-def find_places(nodes: list[Expr], axes_of: Callable[[Expr], tuple[int, ...]]) -> list[Place]:
+def find_places(nodes: list[Expr], axes_of: Callable[[Expr], tuple[int, ...]]) -> list[ChoicePoint]:
     """Return sources, and what is rechunked, of which some axes may have other chunks: those of large chunks first."""
     found: dict[tuple[Any, ...], list[Expr]] = {}
     for node in nodes:
@@ -117,7 +117,7 @@ def find_places(nodes: list[Expr], axes_of: Callable[[Expr], tuple[int, ...]]) -
         stored = node.op.data.chunks or None if isinstance(node.op, Host) else None
         kept = tuple([axis for i, axis in enumerate(node.grid.axes) if i not in axes])
         found.setdefault((isinstance(node.op, Move), node.shape, kept, axes, stored), []).append(node)
-    places = [Place(same, axes, stored) for (*_, axes, stored), same in found.items()]
+    places = [ChoicePoint(same, axes, stored) for (*_, axes, stored), same in found.items()]
     return sorted(places, key=lambda place: place.weight, reverse=True)
 
 
@@ -125,7 +125,7 @@ def _has_chunks(node: Expr) -> bool:
     return isinstance(node.op, Source | Host) or (isinstance(node.op, Move) and node.origin.call == "rechunk")
 
 
-def choose(first: Choice, places: Sequence[Place], need: Need) -> Choice:
+def choose(first: Choice, places: Sequence[ChoicePoint], need: PlanLimits) -> Choice:
     """Return the choice that costs least, place after place."""
     best = first
     for place in places:

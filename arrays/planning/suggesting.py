@@ -9,7 +9,7 @@ from ...graph.kinds.move import Move
 from ...scheduler.session.cluster import session
 from ...scheduler.session.html import size_text
 from ..display.explain import Suggestion
-from .search import Choice, Need, Place, choose, find_places
+from .search import Choice, ChoicePoint, PlanLimits, choose, find_places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def suggest(roots: Sequence[Expr], limit: int) -> Suggestion | None:
     nodes = list(walk(list(roots)))
     if len(nodes) > NODES:
         return None
-    need = Need(limit, session().ranks)
+    need = PlanLimits(limit, session().ranks)
     first = Choice.of(roots, {}, need)
     for place in find_places(nodes, lambda node: tuple(range(node.grid.ndim)))[:PLACES]:
         found = choose(first, [place], need)
@@ -39,12 +39,12 @@ def suggest(roots: Sequence[Expr], limit: int) -> Suggestion | None:
     return None
 
 
-def _describe(place: Place, found: Choice) -> Suggestion:
+def _describe(place: ChoicePoint, found: Choice) -> Suggestion:
     change, chunks = describe_cut(place, found)
     return Suggestion(f"{change}: then a rank takes at most {size_text(found.explained.peak_bytes)}", chunks)
 
 
-def describe_cut(place: Place, found: Choice) -> tuple[str, tuple[Any, ...]]:
+def describe_cut(place: ChoicePoint, found: Choice) -> tuple[str, tuple[Any, ...]]:
     """Return how a user writes the chunks that were chosen for some arrays, and these chunks."""
     leaf = place.largest
     axes = found.grids[leaf.token].axes

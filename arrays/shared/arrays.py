@@ -16,7 +16,7 @@ from ...scheduler.session.cluster import running
 from ...scheduler.session.resources import refuse_larger
 from ...scheduler.shared.pages.shared_array import SharedArray
 from ...workers.shared.pages.files import UNIT
-from ...workers.shared.pages.snapshot import Layout
+from ...workers.shared.pages.snapshot import PageLayout
 from ..base import ArrayBase, not_masked, plain_array
 from ..execution.compute import persist_array, wait
 
@@ -108,7 +108,7 @@ def make_empty(
             f"{operation}: what it is to hold is {came}; expected at least one axis, and no Python objects"
         )
     refuse_larger(operation, math.prod(shape) * dtype.itemsize, "x")
-    layout = Layout(os.urandom(8).hex(), shape, dtype, page, spread)
+    layout = PageLayout(os.urandom(8).hex(), shape, dtype, page, spread)
     found: Any = running()
     if found is None or found.place[1] == 1:
         return SharedArray(layout)

@@ -15,7 +15,7 @@ import numpy as np
 from ...graph.arguments import is_integer
 from ...graph.errors import ArgumentError, BadValue, IndexingError, ShapeError, bad
 from ...scheduler.shared.shared_objects import share
-from ...workers.shared.changed_tree import ChangedTree, Part
+from ...workers.shared.changed_tree import ChangedTree, TreePart
 from ..base import ArrayBase, plain_array
 from ..execution.compute import compute_array
 from ..user_functions.gufunc import apply_gufunc
@@ -228,7 +228,7 @@ class KDTree:
             self._shared, self._indexes, self._more, self._gone = share(tree), share(indexes[kept]), None, None
             beside = erased = np.zeros(0, np.intp)
         elif len(beside) > len(self._beside):
-            self._more = share(Part(self._build(operation, coordinates), beside))
+            self._more = share(TreePart(self._build(operation, coordinates), beside))
         else:
             self._gone = share(erased)
         self._there, self._beside, self._erased = there, beside, erased
@@ -334,7 +334,7 @@ class KDTree:
 
 def _changed_tree(tree: Any, indexes: Any, more: Any, erased: Any, n: int) -> ChangedTree:
     """Return what answers for a tree that has changed, of parts that are shared; called by pickles."""
-    parts = (Part(tree, indexes), *(() if more is None else (more,)))
+    parts = (TreePart(tree, indexes), *(() if more is None else (more,)))
     return ChangedTree(parts, np.zeros(0, np.intp) if erased is None else erased, n, int(tree.m))
 
 

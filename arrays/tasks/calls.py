@@ -27,7 +27,7 @@ from ...scheduler.session.cluster import running, session
 from ...scheduler.session.session import Session
 from ...scheduler.tasks.arrays import ArrayArgument
 from ...scheduler.tasks.future import Future
-from ...scheduler.tasks.record import NUMBERS, Demand, Function, Record
+from ...scheduler.tasks.record import NUMBERS, Demand, Function, TaskRecord
 from ...scheduler.tasks.remote_runner import remote_runner
 from ...workers.rank.output import in_task
 from ...workers.shared.shared_objects import note_use, noting, own_rank
@@ -136,7 +136,7 @@ def check_timeout(operation: str, timeout: Any) -> float | None:
     return float(timeout)
 
 
-class Packed:
+class PackedCall:
     """A pickle, and what it names: futures, arrays, and what must live as long as it does.
 
     Of what goes to a `board` time and again, large NumPy arrays are placed there, once.
@@ -176,11 +176,11 @@ class Packed:
                 )
 
 
-def pack_with_futures(operation: str, board: Runner, name: str, value: Any, futures: dict[int, Future]) -> Packed:
+def pack_with_futures(operation: str, board: Runner, name: str, value: Any, futures: dict[int, Future]) -> PackedCall:
     """Return a pickle in which some objects, by their identity, stand for futures."""
     _threads.futures = futures
     try:
-        return Packed(operation, name, value, board)
+        return PackedCall(operation, name, value, board)
     finally:
         _threads.futures = {}
 
@@ -226,11 +226,11 @@ def _task_pickler() -> Any:
     return TaskPickler
 
 
-def pack_arguments(operation: str, board: Runner, name: str, args: tuple[Any, ...]) -> Packed | bytes:
+def pack_arguments(operation: str, board: Runner, name: str, args: tuple[Any, ...]) -> PackedCall | bytes:
     """Return the pickle of a call's arguments; that of plain values is quick."""
     if all(type(a) in _PLAIN and not (type(a) is np.ndarray and (a.dtype.hasobject or _is_large(a))) for a in args):
         return pickle.dumps((None, args, {}), 5)
-    return Packed(operation, name, (None, args, {}), board)
+    return PackedCall(operation, name, (None, args, {}), board)
 
 
 def _is_large(value: Any) -> bool:
@@ -239,18 +239,26 @@ def _is_large(value: Any) -> bool:
 
 
 def make_record(
-    packed: Packed | bytes, function: Function | None, name: str, same: str, demand: Demand, where: str, board: Runner
-) -> Record:
+    packed: PackedCall | bytes,
+    function: Function | None,
+    name: str,
+    same: str,
+    demand: Demand,
+    where: str,
+    board: Runner,
+) -> TaskRecord:
     """Return a task's record; its arrays begin to be computed."""
     if isinstance(packed, bytes):
-        return Record(next(numbers), name, packed, function, (), (), (), demand, same, where)
+        return TaskRecord(next(numbers), name, packed, function, (), (), (), demand, same, where)
     packed.check_futures(board)
     arrays = []
     for taken in packed.arrays:
         held = persist_array(taken.array)
         arrays.append((taken.number, ArrayArgument(own_session(packed.operation), held.expr)))
     used = (*packed.used, *((function,) if function else ()))
-    return Record(next(numbers), name, packed.pickled, function, packed.needs, tuple(arrays), used, demand, same, where)
+    return TaskRecord(
+        next(numbers), name, packed.pickled, function, packed.needs, tuple(arrays), used, demand, same, where
+    )
 
 
 def check_function(operation: str, fn: Any) -> tuple[Callable[..., Any], str, str]:
@@ -277,14 +285,14 @@ def find_origin() -> str:
 
 def pack_call(
     operation: str, board: Runner, called: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Packed | bytes, Function | None]:
+) -> tuple[PackedCall | bytes, Function | None]:
     """Return a call's pickle; where its function can't change, that is sent once, and returned beside it."""
     state = None if kwargs else find_state(called)
     if state is None:
-        return Packed(operation, name, (called, args, kwargs), board), None
+        return PackedCall(operation, name, (called, args, kwargs), board), None
     known = board.functions.get(called)
     if known is None or len(known[0]) != len(state) or any(a is not b for a, b in zip(known[0], state, strict=True)):
-        packed = Packed(operation, name, called)
+        packed = PackedCall(operation, name, called)
         known = board.functions[called] = state, board.watch(Function(next(numbers), packed.pickled, name))
     return pack_arguments(operation, board, name, args), known[1]
 
@@ -295,11 +303,11 @@ def map_packed(
     """Submit calls of one function, which is pickled once."""
     called, name, same = check_function(operation, fn)
     where = find_origin()
-    packed = Packed(operation, name, called)
+    packed = PackedCall(operation, name, called)
     function = board.watch(Function(next(numbers), packed.pickled, name))
     with _nothing_collected():
         if packed.needs or packed.arrays:  # the function itself refers to what other tasks made
-            made = [Packed(operation, name, (called, args, {}), board) for args in calls]
+            made = [PackedCall(operation, name, (called, args, {}), board) for args in calls]
             records = [make_record(each, None, name, same, demand, where, board) for each in made]
         else:
             records = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, WaitTimeout, bad
 from ...scheduler.tasks.future import Future, note_interrupt
-from ...scheduler.tasks.record import Demand, Record
+from ...scheduler.tasks.record import Demand, TaskRecord
 from ..execution.holders import collect_held
 from .calls import (
     check_demand,
@@ -238,7 +238,7 @@ def scatter(data: Any) -> Any:
 
 
 def _place(board: Any, value: Any) -> Future:
-    record = Record(next(numbers), "scatter", b"", None, (), (), (), Demand(), "scatter")
+    record = TaskRecord(next(numbers), "scatter", b"", None, (), (), (), Demand(), "scatter")
     made: Future = board.place(record, value)
     return made
 

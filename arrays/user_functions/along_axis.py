@@ -18,7 +18,7 @@ from ..chunking.rechunk import drop_empty_chunks
 from ..ops.moves.axis_moves import expand_dims
 from .gufunc import apply_gufunc
 from .map_blocks import map_blocks
-from .travel.adapters import Along
+from .travel.adapters import LineFunction
 from .travel.pickling import call_on_samples, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def apply_along_axis(
     axes = list(array.expr.grid.axes)
     axes[at : at + 1] = [Axis.whole(n) for n in lengths]
     operand_axes = tuple(None if i == at else i if i < at else i - 1 + len(lengths) for i in range(array.ndim))
-    packed = payload("apply_along_axis", Along(func1d, at, args), (), kwargs, name_of(func1d))
+    packed = payload("apply_along_axis", LineFunction(func1d, at, args), (), kwargs, name_of(func1d))
     return make(MapBlocks(packed, (operand_axes,)), (array,), Grid(axes), known)
 
 

@@ -18,7 +18,7 @@ from ..chunking.rechunk import regrid
 from ..ops.moves.axis_moves import moveaxis
 from .gufunc_signature import Signature, core_sizes, read
 from .map_blocks import read_dtype
-from .travel.adapters import Packed
+from .travel.adapters import RecordFunction
 from .travel.pickling import name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
@@ -151,12 +151,12 @@ def apply_gufunc(
     )
     name = name_of(func)
     if len(form.outputs) == 1:
-        packed = payload("apply_gufunc", Packed(called, None, form.several), (), kwargs, name, memory)
+        packed = payload("apply_gufunc", RecordFunction(called, None, form.several), (), kwargs, name, memory)
         found = [make(MapBlocks(packed, operand_axes), arrays, _with_core(outer, shapes[0]), dtypes[0])]
     else:
         # All results lie in one array of records, so that the function is called once.
         record = np.dtype([(f"f{i}", d, s) for i, (d, s) in enumerate(zip(dtypes, shapes, strict=True))])
-        packed = payload("apply_gufunc", Packed(called, record, True), (), kwargs, name, memory)
+        packed = payload("apply_gufunc", RecordFunction(called, record, True), (), kwargs, name, memory)
         records = make(MapBlocks(packed, operand_axes), arrays, Grid(outer), record)
         own = (tuple(range(len(outer))),)
         found = [

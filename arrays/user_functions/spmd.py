@@ -13,7 +13,7 @@ from ...graph.arguments import check_integer
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ClusterError, bad
 from ...graph.expr import names
-from ...graph.kinds.gang import Filled, Gang, Out
+from ...graph.kinds.gang import Filled, Gang, GangOutput
 from ...graph.kinds.mapping import BlockFunction
 from ...scheduler.session.cluster import session
 from ..base import ArrayBase, as_array, check_dtype, check_shape, few, grid_for, make
@@ -232,7 +232,7 @@ def _limit(timeout: float | None) -> float | None:
     return float(timeout)
 
 
-def _outs(out: Any) -> tuple[Out, ...]:
+def _outs(out: Any) -> tuple[GangOutput, ...]:
     if out is None:
         return ()
     given = out if isinstance(out, tuple | list) else (out,)
@@ -241,20 +241,20 @@ def _outs(out: Any) -> tuple[Out, ...]:
     return tuple(_out(each) for each in given)
 
 
-def _out(spec: Any) -> Out:
+def _out(spec: Any) -> GangOutput:
     if isinstance(spec, ArrayBase):
         array = as_array("spmd", "out", spec)
-        return Out(_with_axis(array.expr.grid), array.dtype)
+        return GangOutput(_with_axis(array.expr.grid), array.dtype)
     if not isinstance(spec, Spec):
         raise ArgumentError(bad("spmd", "out", spec, "a Spec, an array, or a tuple of them"))
-    return Out(_with_axis(grid_for("spmd", spec.chunks, spec.shape, spec.dtype)), spec.dtype)
+    return GangOutput(_with_axis(grid_for("spmd", spec.chunks, spec.shape, spec.dtype)), spec.dtype)
 
 
 def _with_axis(grid: Grid) -> Grid:
     return grid if grid.ndim else Grid([Axis.whole(1)])
 
 
-def _fill(gang: Gang, made: Array, number: int, out: Out) -> Array:
+def _fill(gang: Gang, made: Array, number: int, out: GangOutput) -> Array:
     """Return one of the arrays that members fill, but for axes that it hasn't got."""
     *axes, last = out.grid.axes
     wide = Grid([*axes, Axis.of_sizes(n * out.dtype.itemsize for n in last.sizes())])

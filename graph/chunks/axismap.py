@@ -153,7 +153,7 @@ class Fixed:
 
 
 @dataclass(frozen=True)
-class Place:
+class StridedPlace:
     """Source position k goes to result position `start + step * k`, with a step of one or more."""
 
     start: int
@@ -195,14 +195,14 @@ class Spread:
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
         """See `AxisMap`."""
-        first, last = Place(self.start, self.step).ranges(out.start(chunks), out.stop(chunks), self.count)
+        first, last = StridedPlace(self.start, self.step).ranges(out.start(chunks), out.stop(chunks), self.count)
         start = np.concatenate([[0], np.cumsum(last > first)])
         return Rows(start, np.zeros(int(start[-1]), np.int64))
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
         """See `AxisMap`."""
         base = out.start(chunk)
-        first, last = Place(self.start, self.step).span(base, out.stop(chunk), self.count)
+        first, last = StridedPlace(self.start, self.step).span(base, out.stop(chunk), self.count)
         if last <= first:
             return []
         at = self.start + self.step * first - base

@@ -37,7 +37,7 @@ def share(nblocks: int, members: int) -> Index:
 
 
 @dataclass(frozen=True)
-class Out:
+class GangOutput:
     """An array that members fill."""
 
     grid: Grid
@@ -80,7 +80,7 @@ class Gang(Op):
 
     payload: Payload
     members: int
-    outs: tuple[Out, ...] = ()
+    outs: tuple[GangOutput, ...] = ()
     number: int = 0
     timeout: float | None = None
     adds: str = ""
@@ -113,7 +113,7 @@ class Gang(Op):
         return before + _ends(self.outs[number], self.members, member)
 
 
-def _ends(out: Out, members: int, member: int) -> Index:
+def _ends(out: GangOutput, members: int, member: int) -> Index:
     begin, end = share(out.grid.nblocks, members)[member : member + 2]
     sizes = out.grid.block_sizes(np.arange(begin, end)) * out.dtype.itemsize
     ends: Index = np.concatenate([[0], np.cumsum(-(-sizes // LINE) * LINE)]).astype(np.int64)

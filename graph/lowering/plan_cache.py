@@ -42,7 +42,7 @@ BYTES = 1 << 20
 """Bytes of the largest programs that are kept: positions to take may be many."""
 
 
-class Plan:
+class StagePlan:
     """The stages that compute some expressions, inputs before their readers."""
 
     def __init__(self, stages: list[Stage], known: dict[tuple[int, ...], list[Reads]] | None = None) -> None:
@@ -68,14 +68,14 @@ class Prepared:
     def __len__(self) -> int:
         return sum(template is not None for template in self._templates.values())
 
-    def lower(self, roots: list[Expr], stored: Callable[[str], bool], most: int, room: int = UNBOUNDED) -> Plan:
+    def lower(self, roots: list[Expr], stored: Callable[[str], bool], most: int, room: int = UNBOUNDED) -> StagePlan:
         """Return the plan of some expressions; see `lower.lower`. 0 remembers nothing; `room` is always the same."""
         if not most:
-            return Plan(lower(roots, stored, room))
+            return StagePlan(lower(roots, stored, room))
         foreign = any(root.foreign for root in roots)
         nodes = [] if foreign else list(walk(roots, lambda node: stored(node.token)))
         if foreign or len(nodes) > NODES:
-            return Plan(list(map(share, lower(roots, stored, room))))
+            return StagePlan(list(map(share, lower(roots, stored, room))))
         key = _structure(roots, nodes, stored)
         with self._lock:
             known = key in self._templates
@@ -89,7 +89,7 @@ class Prepared:
         if known and (made := _make_template(key, roots, nodes, stages)) is not None:
             with self._lock:
                 self._templates[key] = made
-        return Plan(stages)
+        return StagePlan(stages)
 
 
 def _structure(roots: list[Expr], nodes: list[Expr], stored: Callable[[str], bool]) -> tuple[Hashable, ...]:
@@ -126,7 +126,7 @@ class Template:
         self._hosts = [None if stage.data is None else hosts[id(stage.data)] for stage in stages]
         self._reads: dict[tuple[int, ...], list[Reads]] = {}
 
-    def fill(self, nodes: list[Expr]) -> Plan:
+    def fill(self, nodes: list[Expr]) -> StagePlan:
         """Return the plan of a graph of this structure, whose nodes these are."""
         names = [node.token for node in nodes]
         if self._made:
@@ -140,7 +140,7 @@ class Template:
             if holes:
                 changes["program"] = _with_scalars(stage.program, holes, nodes)
             stages.append(stage.remake(**changes))
-        return Plan(stages, self._reads)
+        return StagePlan(stages, self._reads)
 
 
 def _make_template(

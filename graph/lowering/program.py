@@ -115,7 +115,7 @@ class Product:
 Value = Load | Generate | Apply | Call | Product
 
 
-class Form:
+class ProgramForm:
     """What programs share that differ in scalars alone: what follows from it is found once for all of them."""
 
 
@@ -125,7 +125,7 @@ class Program:
 
     values: tuple[Value, ...]
     level: Level | None = None
-    form: Form = field(default_factory=Form, repr=False)
+    form: ProgramForm = field(default_factory=ProgramForm, repr=False)
 
     @property
     def result(self) -> Value:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..chunks.axismap import Fixed, Place, Slice, Spread
+from ..chunks.axismap import Fixed, Slice, Spread, StridedPlace
 from ..chunks.grid import Axis, Grid
 from ..expr.expr import Expr, walk
 from ..kinds.move import Move, Route, join_operands
@@ -109,7 +109,7 @@ def _kind_of_lines(node: Expr) -> _Lines | None:
             return None
         (axis,) = single
         others = (*maps[:axis], *maps[axis + 1 :])
-        if not all(isinstance(m, Place) for m in others):
+        if not all(isinstance(m, StridedPlace) for m in others):
             return None
         kinds.add(_Lines(axis, others, value.shape))
     return kinds.pop() if len(kinds) == 1 else None
@@ -131,7 +131,7 @@ def _set_lines(node: Expr, base: Expr, kind: _Lines, lines: dict[int, Expr]) -> 
     routes = [Route(tuple([(i, Slice()) for i in range(ndim)]))]
     operands = [base]
     for lo, hi in itertools.pairwise(borders):
-        maps = [*kind.others[:axis], Place(int(places[lo]), 1), *kind.others[axis:]]
+        maps = [*kind.others[:axis], StridedPlace(int(places[lo]), 1), *kind.others[axis:]]
         routes.append(Route(tuple(enumerate(maps))))
         axes = list(values[lo].grid.axes)
         axes[axis] = _part_of(node.grid.axes[axis], int(places[lo]), hi - lo)

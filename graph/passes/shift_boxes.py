@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..chunks.axismap import Place, Slice, Spread, Window
+from ..chunks.axismap import Slice, Spread, StridedPlace, Window
 from ..chunks.positions import Periodic, Runs, Take
 from ..kinds.move import Move, Route
 from ..lowering.interned import BLOCKS, recall, recurs
@@ -91,7 +91,7 @@ def _runs(axis_map: AxisMap, length: int, n: int) -> list[tuple[int, int, int]] 
         found = [(max(0, -axis_map.start), min(n, length - axis_map.start), axis_map.start)]
     elif isinstance(axis_map, Window):
         found = [(axis_map.first, axis_map.stop, axis_map.shift)]
-    elif isinstance(axis_map, Place) and axis_map.step == 1:
+    elif isinstance(axis_map, StridedPlace) and axis_map.step == 1:
         found = [(max(0, axis_map.start), min(n, axis_map.start + length), -axis_map.start)]
     elif isinstance(axis_map, Spread) and axis_map.count <= MOST:
         found = [(p, p + 1, -p) for p in (axis_map.start + axis_map.step * k for k in range(axis_map.count))]

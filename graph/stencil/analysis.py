@@ -23,8 +23,8 @@ from ..kinds.source import Full
 from .checks import check_plan
 from .margins import Functions
 from .moves import Moves
-from .plan import BlockCall, HaloPlan, Leaf, Point, Read, Single, Value, reads
-from .views import IsPeriodic, NotLocal, View, Where
+from .plan import BlockCall, HaloPlan, Point, Read, Single, StencilLeaf, StencilValue, reads
+from .views import IsPeriodic, ItemView, NotLocal, Where
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,7 @@ class _Analysis(Moves, Functions):
 
     def _given(self, e: Expr) -> Where:
         if not e.shape:
-            self.singles.append(Value("", (), e.dtype))
+            self.singles.append(StencilValue("", (), e.dtype))
             return Single(len(self.singles) - 1)
         missing = len(self.shape) - len(e.shape)
         if missing < 0:
@@ -101,15 +101,15 @@ class _Analysis(Moves, Functions):
         box = tuple(
             None if p or not here else (0, n) for p, here, n in zip(self.periodic, along, self.shape, strict=True)
         )
-        self.items.append(Leaf(len(self.items), e.dtype, box, along))
+        self.items.append(StencilLeaf(len(self.items), e.dtype, box, along))
         offset = tuple(0 if here else None for here in along)[missing:]
-        return View(len(self.items) - 1, (None,) * missing + offset)
+        return ItemView(len(self.items) - 1, (None,) * missing + offset)
 
     def _out(self, place: Where, root: Expr, leaves: int) -> int:
         """Return the item that is a result: at offset zero, and its own."""
         zero = (0,) * len(self.shape)
         box = tuple(None if p else (0, n) for p, n in zip(self.periodic, self.shape, strict=True))
-        if isinstance(place, View) and place.item >= leaves and place.offset == zero:
+        if isinstance(place, ItemView) and place.item >= leaves and place.offset == zero:
             item = self.items[place.item]
             if isinstance(item, Point | BlockCall) and item.box == box:
                 return place.item
@@ -135,7 +135,7 @@ class _Analysis(Moves, Functions):
             return place.number
         if not isinstance(place, Scalar):
             raise NotLocal("a number follows from elements")
-        self.singles.append(Value("copy", (place,), root.dtype))
+        self.singles.append(StencilValue("copy", (place,), root.dtype))
         return len(self.singles) - 1
 
     def _node(self, node: Expr) -> Where:
@@ -158,12 +158,12 @@ class _Analysis(Moves, Functions):
 
     def _elementwise(self, node: Expr, op: Elementwise) -> Where:
         places = [a if isinstance(a, Scalar) else self.places[node.operands[a].token] for a in op.args]
-        views = [p for p in places if isinstance(p, View)]
+        views = [p for p in places if isinstance(p, ItemView)]
         if not views:
             if node.shape:
                 raise NotLocal("constants are computed")
             args = tuple(p for p in places if isinstance(p, Single | Scalar))
-            self.singles.append(Value(op.function, args, node.dtype))
+            self.singles.append(StencilValue(op.function, args, node.dtype))
             return Single(len(self.singles) - 1)
         axes, shape = self._check_lengths(node, op)
         offset: list[int | None] = []
@@ -183,11 +183,11 @@ class _Analysis(Moves, Functions):
         at = tuple(offset)
         args_ = tuple(self.arg(p, at) for p in places)
         self.items.append(Point(op.function, args_, node.dtype, tuple(box)))
-        return View(len(self.items) - 1, at, axes)
+        return ItemView(len(self.items) - 1, at, axes)
 
     def _check_lengths(self, node: Expr, op: Elementwise) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
         """Return the axes of an operation's result, and its shape with axes of length one for the others."""
-        views = [(o, p) for o in node.operands if isinstance(p := self.places[o.token], View)]
+        views = [(o, p) for o in node.operands if isinstance(p := self.places[o.token], ItemView)]
         count = len(node.shape)
         axes = next((p.own(count) for o, p in views if len(o.shape) == count), None)
         if axes is None or count > len(self.shape):

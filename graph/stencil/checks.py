@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .plan import BlockCall, Box, HaloPlan, Leaf, Paint, Point, Read
+from .plan import BlockCall, Box, HaloPlan, Paint, Point, Read, StencilLeaf
 from .views import without
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def check_plan(plan: HaloPlan) -> None:
     """
     whole = own_box(plan)
     for number, item in enumerate(plan.items):
-        if isinstance(item, Leaf):
+        if isinstance(item, StencilLeaf):
             _check_fills(plan, number, item)
         elif isinstance(item, BlockCall):
             for operand in item.operands:
@@ -66,7 +66,7 @@ def _check_parts(plan: HaloPlan, number: int, item: Paint) -> None:
         raise AssertionError(f"a loop's plan: item {number} isn't defined in {bare}")
 
 
-def _check_fills(plan: HaloPlan, number: int, leaf: Leaf) -> None:
+def _check_fills(plan: HaloPlan, number: int, leaf: StencilLeaf) -> None:
     """Check what margins are filled from: along each axis the same position, or one of the array's own."""
     ends = own_box(plan)
     bare = without(leaf.box, ends) if all(leaf.along) else []

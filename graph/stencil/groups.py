@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .plan import BlockCall, HaloPlan, Leaf, Paint, Point, Read, Shift, reads
+from .plan import BlockCall, HaloPlan, Paint, Point, Read, Shift, StencilLeaf, reads
 
 CHEAP = 3
 """So many operations more are done rather than an item held."""
@@ -16,13 +16,13 @@ _COSTS = {"divide": 4, "sqrt": 4, "copy": 1, "cast": 1}
 
 
 @dataclass(frozen=True)
-class Groups:
+class ItemGroups:
     """The items that are held, in order, without leaves; the others are parts of these."""
 
     held: tuple[int, ...]
 
 
-def find_groups(plan: HaloPlan) -> Groups:
+def find_groups(plan: HaloPlan) -> ItemGroups:
     """Return which items are held."""
     uses: dict[int, set[tuple[int, Shift]]] = {}
     costs = _find_costs(plan)
@@ -31,7 +31,7 @@ def find_groups(plan: HaloPlan) -> Groups:
     zero = (0,) * len(plan.shape)
     for number in reversed(range(len(plan.items))):
         item = plan.items[number]
-        if isinstance(item, Leaf | BlockCall):
+        if isinstance(item, StencilLeaf | BlockCall):
             continue
         mine = uses.get(number, set())
         if number not in plan.outs and not mine:
@@ -46,7 +46,7 @@ def find_groups(plan: HaloPlan) -> Groups:
             for root, shift in where[number]:
                 moved = tuple(a + b for a, b in zip(shift, read.shift, strict=True))
                 uses.setdefault(read.item, set()).add((root, moved))
-    return Groups(tuple(reversed(held)))
+    return ItemGroups(tuple(reversed(held)))
 
 
 def _find_costs(plan: HaloPlan) -> list[int]:

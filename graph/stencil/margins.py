@@ -9,8 +9,8 @@ import numpy as np
 
 from ..chunks.axismap import Halo, Slice
 from ..kinds.elementwise import Scalar
-from .plan import Arg, BlockCall, Box, Leaf, Margins, Read
-from .views import Found, IsPeriodic, NotLocal, View, Where, Wide
+from .plan import Arg, BlockCall, Box, Margins, Read, StencilLeaf
+from .views import Found, IsPeriodic, ItemView, NotLocal, Where, Wide
 
 if TYPE_CHECKING:
     from ..expr.expr import Expr
@@ -26,7 +26,7 @@ class Functions(Found):
         """Note the margins of blocks for the function that takes them, which nothing else can read."""
         (operand,) = node.operands
         before = self.margins.get(operand.token)
-        place = self.places[operand.token] if before is None else View(before.read.item, before.read.shift)
+        place = self.places[operand.token] if before is None else ItemView(before.read.item, before.read.shift)
         item = self._whole_leaf(place)
         depths = list(before.depths) if before else [(0, 0)] * len(self.shape)
         ends = list(before.open) if before else [False] * len(self.shape)
@@ -60,7 +60,7 @@ class Functions(Found):
                 )
             box[axis] = -halo.before, n + halo.after
         leaf = self.items[item]
-        assert isinstance(leaf, Leaf)
+        assert isinstance(leaf, StencilLeaf)
         already = self.filled.get(item, ())
         if before is None and already:
             if already[: len(fills)] != tuple(fills):
@@ -75,11 +75,11 @@ class Functions(Found):
 
     def _whole_leaf(self, place: Where) -> int:
         """Return the leaf that a function of blocks takes as it is."""
-        whole = isinstance(place, View) and place.offset == (0,) * len(self.shape)
-        if not isinstance(place, View) or not whole:
+        whole = isinstance(place, ItemView) and place.offset == (0,) * len(self.shape)
+        if not isinstance(place, ItemView) or not whole:
             raise NotLocal("a function of blocks takes something else than what is carried")
         item = self.items[place.item]
-        if not isinstance(item, Leaf) or not all(item.along):
+        if not isinstance(item, StencilLeaf) or not all(item.along):
             raise NotLocal("a function of blocks takes something else than what is carried")
         return place.item
 
@@ -101,4 +101,4 @@ class Functions(Found):
         self.blocks = node.grid
         box = tuple(None if p else (0, n) for p, n in zip(self.periodic, self.shape, strict=True))
         self.items.append(BlockCall(op, tuple(operands), node.grid, node.dtype, box))
-        return View(len(self.items) - 1, (0,) * len(every))
+        return ItemView(len(self.items) - 1, (0,) * len(every))

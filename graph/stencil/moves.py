@@ -10,8 +10,8 @@ import numpy as np
 
 from ..chunks.axismap import Fixed, Slice
 from ..kinds.elementwise import Scalar
-from .plan import Arg, Box, Leaf, Paint, Read, Single
-from .views import MOST_PIECES, Found, IsPeriodic, NotLocal, View, Where, meets, runs_of, size, without
+from .plan import Arg, Box, Paint, Read, Single, StencilLeaf
+from .views import MOST_PIECES, Found, IsPeriodic, ItemView, NotLocal, Where, meets, runs_of, size, without
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,10 +47,10 @@ class Moves(Found):
             return pieces[0][1]
         return self._round_view(node, pieces) or self._paint(node, pieces)
 
-    def _line(self, node: Expr, op: Move) -> View:
+    def _line(self, node: Expr, op: Move) -> ItemView:
         """Return the view of what integers pick, which has fewer axes."""
         place = self.places[node.operands[0].token]
-        if len(op.routes) != 1 or op.fill is not None or not isinstance(place, View):
+        if len(op.routes) != 1 or op.fill is not None or not isinstance(place, ItemView):
             raise NotLocal(f"an array of {len(node.shape)} axes is made")
         offset, axes = list(place.offset), [-1] * len(node.shape)
         own = place.own(len(node.operands[0].shape))
@@ -67,14 +67,14 @@ class Moves(Found):
             offset[axis] = None if at is None else self.round(axis, at + by)
         if axes != sorted(axes) or -1 in axes:
             raise NotLocal("axes change places")
-        return View(place.item, tuple(offset), tuple(axes))
+        return ItemView(place.item, tuple(offset), tuple(axes))
 
     def _pieces(self, route: Route, operand: Expr, shape: tuple[int, ...]) -> list[tuple[Any, Where]]:
         """Return the boxes that an operand fills, and where from."""
         place = self.places[operand.token]
         spans: list[list[tuple[int, int, int | None]]] = [[(0, n, None)] for n in shape]
         axes = tuple(range(len(shape) - len(operand.shape), len(shape)))
-        if isinstance(place, View):
+        if isinstance(place, ItemView):
             axes = place.own(len(operand.shape))
             for axis in set(range(len(shape))) - set(axes):  # one position of an axis that was taken out before
                 if place.offset[axis] is not None and shape[axis] == 1:
@@ -95,7 +95,7 @@ class Moves(Found):
         return found
 
     def _moved(self, place: Where, starts: Sequence[int | None]) -> Where:
-        if not isinstance(place, View):
+        if not isinstance(place, ItemView):
             return place
         offset = [
             None if mine is None or by is None else self.round(axis, mine + by)
@@ -103,13 +103,13 @@ class Moves(Found):
         ]
         if any(o is not None and by is None for o, by in zip(place.offset, starts, strict=True)):
             raise NotLocal("one row or column is spread")
-        return View(place.item, tuple(offset))
+        return ItemView(place.item, tuple(offset))
 
-    def _round_view(self, node: Expr, pieces: list[tuple[Any, Where]]) -> View | None:
+    def _round_view(self, node: Expr, pieces: list[tuple[Any, Where]]) -> ItemView | None:
         """Return the view of what joins an array's end to its beginning along one axis, or None."""
-        if not all(isinstance(p, View) for _, p in pieces):
+        if not all(isinstance(p, ItemView) for _, p in pieces):
             return None
-        views: list[View] = [p for _, p in pieces]  # type: ignore[misc]
+        views: list[ItemView] = [p for _, p in pieces]  # type: ignore[misc]
         first = views[0]
         if any(v.item != first.item for v in views):
             return None
@@ -143,12 +143,12 @@ class Moves(Found):
         for axis, (n, round_) in enumerate(zip(node.shape, self.periodic, strict=True)):
             if round_ and any(box[axis] != (0, n) for box, _ in pieces):
                 raise NotLocal("an axis is both periodic and padded, or set in parts")
-        views = [(size(box), k) for k, (box, p) in enumerate(pieces) if isinstance(p, View)]
+        views = [(size(box), k) for k, (box, p) in enumerate(pieces) if isinstance(p, ItemView)]
         if not views:
             raise NotLocal(f"{node.label} is made of constants")
         main = max(views)[1]
         place = pieces[main][1]
-        assert isinstance(place, View)
+        assert isinstance(place, ItemView)
         at = tuple(0 if o is None else o for o in place.offset)
         moved: list[tuple[Box, Arg]] = [
             (
@@ -162,15 +162,15 @@ class Moves(Found):
         ]
         box = tuple(None if r else (o, o + n) for o, n, r in zip(at, node.shape, self.periodic, strict=True))
         if self._fill_margins(place.item, main, moved, box, node):
-            return View(place.item, at)
+            return ItemView(place.item, at)
         below = [(rest, arg) for own, arg in moved[:main] for rest in without(own, moved[main][0])]
         self.items.append(Paint((*below, *moved[main:]), node.dtype, box))
-        return View(len(self.items) - 1, at)
+        return ItemView(len(self.items) - 1, at)
 
     def _fill_margins(self, number: int, main: int, parts: list[tuple[Box, Arg]], box: Box, node: Expr) -> bool:
         """Have an array's margins hold what is painted around it; tell whether it is painted nowhere else."""
         item = self.items[number]
-        if not isinstance(item, Leaf) or not all(item.along) or parts[main][0] != item.box:
+        if not isinstance(item, StencilLeaf) or not all(item.along) or parts[main][0] != item.box:
             return False
         if parts[main][1] != Read(number, (0,) * len(self.shape)) or item.dtype != node.dtype:
             return False

@@ -42,7 +42,7 @@ Arg = Read | Single | Scalar
 
 
 @dataclass(frozen=True)
-class Leaf:
+class StencilLeaf:
     """An array that a step begins with; `fills` are what its margins beyond the ends hold, painted in order.
 
     `along` tells the axes that it has; it is the same along the others.
@@ -97,11 +97,11 @@ class BlockCall:
     box: Box
 
 
-Item = Leaf | Point | Paint | BlockCall
+Item = StencilLeaf | Point | Paint | BlockCall
 
 
 @dataclass(frozen=True)
-class Value:
+class StencilValue:
     """A value without axes: carried or taken from outside (`function` is empty), or computed from others."""
 
     function: str
@@ -122,13 +122,13 @@ class HaloPlan:
     periodic: tuple[bool, ...]
     items: tuple[Item, ...]
     outs: tuple[int, ...]
-    singles: tuple[Value, ...]
+    singles: tuple[StencilValue, ...]
     single_outs: tuple[int, ...]
 
     @cached_property
-    def leaves(self) -> tuple[Leaf, ...]:
+    def leaves(self) -> tuple[StencilLeaf, ...]:
         """What a step begins with; the carried arrays first."""
-        return tuple(item for item in self.items if isinstance(item, Leaf))
+        return tuple(item for item in self.items if isinstance(item, StencilLeaf))
 
     @cached_property
     def calls(self) -> tuple[int, ...]:

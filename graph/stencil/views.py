@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..chunks.axismap import Place, Slice, Spread
+from ..chunks.axismap import Slice, Spread, StridedPlace
 from ..chunks.positions import Periodic, Take
 from ..kinds.elementwise import Scalar
-from .plan import Arg, Box, Item, Margins, Read, Single, Value
+from .plan import Arg, Box, Item, Margins, Read, Single, StencilValue
 
 if TYPE_CHECKING:
     from ..chunks.grid import Grid
@@ -30,7 +30,7 @@ class IsPeriodic(Exception):
 
 
 @dataclass(frozen=True)
-class View:
+class ItemView:
     """Where a node's elements are: position p at an item's `p + offset`; None: it is the same along that axis.
 
     Offsets are along all axes; `axes` are those that the node has (None: the last ones). Along the others it has one
@@ -51,7 +51,7 @@ class Wide:
     """Blocks with margins, which only a function of blocks reads."""
 
 
-Where = View | Single | Scalar | Wide
+Where = ItemView | Single | Scalar | Wide
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Found:
     shape: tuple[int, ...]
     periodic: tuple[bool, ...]
     items: list[Item] = field(default_factory=list)
-    singles: list[Value] = field(default_factory=list)
+    singles: list[StencilValue] = field(default_factory=list)
     places: dict[str, Where] = field(default_factory=dict)
     margins: dict[str, Margins] = field(default_factory=dict)
     filled: dict[int, tuple[tuple[Box, Arg], ...]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Found:
         """Return what an item at an offset reads."""
         if isinstance(place, Wide):
             raise NotLocal("margins are read by something else than a function of blocks")
-        if not isinstance(place, View):
+        if not isinstance(place, ItemView):
             return place
         return Read(place.item, self.shift(place.offset, at))
 
@@ -94,7 +94,7 @@ def runs_of(axis_map: Any, length: int, n: int) -> list[tuple[int, int, int | No
     """Return the runs of result positions that an axis of an operand fills, each with what is added to a position."""
     if isinstance(axis_map, Slice) and axis_map.step == 1:
         return [(max(0, -axis_map.start), min(n, length - axis_map.start), axis_map.start)]
-    if isinstance(axis_map, Place) and axis_map.step == 1:
+    if isinstance(axis_map, StridedPlace) and axis_map.step == 1:
         return [(max(0, axis_map.start), min(n, axis_map.start + length), -axis_map.start)]
     if isinstance(axis_map, Spread) and axis_map.step == 1:
         start = None if axis_map.count > 1 else -axis_map.start

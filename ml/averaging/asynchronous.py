@@ -24,7 +24,7 @@ from ...arrays.creation.from_data import from_array
 from ...graph.arguments import check_integer
 from ...graph.errors import ClusterError
 from ...scheduler.session.cluster import session
-from .state import Layout
+from .state import StateLayout
 from .tasks import RoundMetrics, Task, join_rounds
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ class Asynchronous:
         sums: int = 0,
     ) -> None:
         staleness = check_integer("train", "staleness", staleness, 0, expected="a number of rounds, not negative")
-        layout = Layout.of(state)
-        self.task = Task(work, layout, Layout.of(own), seed, metrics, sums, len(shards.arrays), layout)
+        layout = StateLayout.of(state)
+        self.task = Task(work, layout, StateLayout.of(own), seed, metrics, sums, len(shards.arrays), layout)
         self.staleness = int(staleness)
         self.ahead = 0
         """The most rounds that a shard was ahead of the slowest when it began one."""

@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
 from .alternatives import suggest_alternative
-from .state import Layout
+from .state import StateLayout
 
 __all__ = ["NOTHING", "Averageable", "averageable", "balanced_weights", "is_balanced", "partial_fit"]
 
@@ -117,14 +117,14 @@ class Averageable:
         if not np.array_equal(known, now):
             raise BadValue(bad(operation, "y", f"labels of the classes {now}", f"the classes before: {known}"))
         state, own = self.state(start), self.own(start)
-        layouts = [Layout.of(s) for s in (self.state(template), state, self.own(template), own)]
+        layouts = [StateLayout.of(s) for s in (self.state(template), state, self.own(template), own)]
         shapes = [(layout.structure, [leaf.shape for leaf in layout.leaves]) for layout in layouts]
         if shapes[0] != shapes[1]:
             came = f"rows for weights of {shapes[0][1]}"
             raise ShapeError(bad(operation, "X", came, f"rows as before, whose weights are of {shapes[1][1]}"))
         if shapes[2] != shapes[3]:  # another solver's
             own = self.own(template)
-        mine, kept = layouts[0], Layout.of(own)
+        mine, kept = layouts[0], StateLayout.of(own)
         self.put(template, mine.unpack(mine.pack(state)), kept.unpack(kept.pack(own)))
         return int(getattr(start, "_epochs", 1))
 

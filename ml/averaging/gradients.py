@@ -11,7 +11,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from .averageable import partial_fit
 from .rounds import Rounds
-from .state import Layout
+from .state import StateLayout
 from .tasks import RoundMetrics, Update
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def gradient_rounds(
     state = kind.state(template)
     zero = {"gradients": [np.zeros_like(a) for name in kind.shared for a in state[name]], "weight": np.float64(0)}
     update = Update(ApplyGradient(template, kind), kind.own(template), zero)
-    work = Gradient(template, kind, classes, parts.sizes, count, part, Layout.of(zero))
+    work = Gradient(template, kind, classes, parts.sizes, count, part, StateLayout.of(zero))
     return Rounds(work, state, (), parts, seed, (), 2, update)
 
 
@@ -73,7 +73,7 @@ class Gradient:
     sizes: tuple[int, ...]
     count: int
     part: Callable[..., Any]
-    given: Layout
+    given: StateLayout
 
     def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
         rows = self.part(rows, at)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...arrays.array import Array
-    from .state import Layout
+    from .state import StateLayout
     from .tasks import Task
 
-__all__ = ["Step", "reduce_rows", "update_state", "whole"]
+__all__ = ["UpdateStep", "reduce_rows", "update_state", "whole"]
 
 Values = np.ndarray[Any, Any]
 PART, LEAST_PART, READ = 1 << 22, 1 << 16, 1 << 26
@@ -55,7 +55,7 @@ def _part(size: int, shards: int) -> int:
     return max(LEAST_PART, -(-wanted // LEAST_PART) * LEAST_PART)
 
 
-def update_state(step: Step, before: Array, mean: Array) -> Array:
+def update_state(step: UpdateStep, before: Array, mean: Array) -> Array:
     """Return the state and what the update keeps, (1, bytes), by one task."""
     op = MapBlocks(step.payload, ((None, None), (None, None)), ("out",))
     return make(op, (whole(before), whole(mean)), Grid([Axis.whole(n) for n in before.shape]), np.uint8)
@@ -67,13 +67,13 @@ def whole(array: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Step:
+class UpdateStep:
     """The function of an `Update`, from bytes to bytes, which may go where they are to be."""
 
     function: Callable[..., Any]
-    layout: Layout
-    kept: Layout
-    mean: Layout
+    layout: StateLayout
+    kept: StateLayout
+    mean: StateLayout
 
     @cached_property
     def payload(self) -> Any:

@@ -15,8 +15,8 @@ import numpy as np
 
 from ...arrays.creation.from_data import from_array
 from ...graph.expr import names
-from .reduction import Step, reduce_rows, update_state, whole
-from .state import Layout
+from .reduction import UpdateStep, reduce_rows, update_state, whole
+from .state import StateLayout
 from .tasks import Task, Update, join_rounds
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ class Rounds:
         sums: int = 0,
         update: Update | None = None,
     ) -> None:
-        layout = Layout.of(state)
-        mean = layout if update is None or update.mean is None else Layout.of(update.mean)
-        self.task = Task(work, layout, Layout.of(own), seed, metrics, sums, len(shards.arrays), mean)
+        layout = StateLayout.of(state)
+        mean = layout if update is None or update.mean is None else StateLayout.of(update.mean)
+        self.task = Task(work, layout, StateLayout.of(own), seed, metrics, sums, len(shards.arrays), mean)
         self.shards = shards
-        self._step = None if update is None else Step(update.function, layout, Layout.of(update.kept), mean)
+        self._step = None if update is None else UpdateStep(update.function, layout, StateLayout.of(update.kept), mean)
         kept = [] if update is None or self._step is None else [self._step.kept.pack(update.kept)]
         self._state: Values | Array = np.concatenate([layout.pack(state), *kept])[None]
         self._own: Values | Array = np.repeat(self.task.own.pack(own)[None], len(shards), axis=0)

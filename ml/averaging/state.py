@@ -13,7 +13,7 @@ from ...workers.kernels.blocks.statistics.averages import mean_states
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Layout", "map_leaves"]
+__all__ = ["StateLayout", "map_leaves"]
 
 Values = np.ndarray[Any, Any]
 ALIGN = 64
@@ -21,7 +21,7 @@ ALIGN = 64
 
 
 @dataclass(frozen=True)
-class Leaf:
+class StateLeaf:
     """Where an array lies within the bytes."""
 
     shape: tuple[int, ...]
@@ -39,7 +39,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Layout:
+class StateLayout:
     """How a state of nested dicts, lists, tuples and dataclasses lies in `size` bytes.
 
     `structure` has the state's own nesting, with the number of its leaf in place of each array. None holds nothing.
@@ -47,25 +47,25 @@ class Layout:
     Examples
     --------
     >>> import numpy as np
-    >>> from windrow.ml.averaging.state import Layout
-    >>> layout = Layout.of({"w": np.ones(2), "b": 0.5})
+    >>> from windrow.ml.averaging.state import StateLayout
+    >>> layout = StateLayout.of({"w": np.ones(2), "b": 0.5})
     >>> layout.unpack(layout.pack({"w": np.zeros(2), "b": 2.0}))
     {'w': array([0., 0.]), 'b': array(2.)}
     """
 
     structure: Any
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[StateLeaf, ...]
     size: int
 
     @classmethod
-    def of(cls, state: Any) -> Layout:
+    def of(cls, state: Any) -> StateLayout:
         """Return the layout of a state."""
-        leaves: list[Leaf] = []
+        leaves: list[StateLeaf] = []
 
         def leaf(path: str, value: Any) -> int:
             array = _array(path, value)
             begin = -(-(leaves[-1].begin + leaves[-1].size) // ALIGN) * ALIGN if leaves else 0
-            leaves.append(Leaf(array.shape, array.dtype, begin))
+            leaves.append(StateLeaf(array.shape, array.dtype, begin))
             return len(leaves) - 1
 
         structure = map_leaves(leaf, "state", state)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...arrays.array import Array
-    from .state import Layout
+    from .state import StateLayout
 
 __all__ = ["NEW", "Round", "RoundMetrics", "Task", "Update", "join_rounds", "only_reads"]
 
@@ -113,13 +113,13 @@ class Task:
     """
 
     work: Callable[..., Any]
-    layout: Layout
-    own: Layout
+    layout: StateLayout
+    own: StateLayout
     seed: int
     metrics: tuple[str, ...]
     sums: int
     arrays: int
-    mean: Layout
+    mean: StateLayout
 
     @property
     def head(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ..averaging.rounds import Rounds
 from ..averaging.shuffling import order_of
-from ..averaging.state import Layout
+from ..averaging.state import StateLayout
 from ..averaging.tasks import RoundMetrics, Update
 from .replicas import borrow_replica
 
@@ -45,14 +45,14 @@ def gradient_rounds(
         raise ArgumentError(bad("fit", "average", "gradient", "another value for an optimizer that scales the loss"))
     state = mine.shared()
     zero = {"gradients": [np.zeros_like(w) for w in state["weights"][: mine.trained]], **mine.untrained()}
-    update = Update(ApplyGradient(recipe), mine.slots(), zero)
-    work = Gradient(recipe, size, shuffle, names.means, Layout.of(zero))
+    update = Update(ApplyKerasGradient(recipe), mine.slots(), zero)
+    work = KerasGradient(recipe, size, shuffle, names.means, StateLayout.of(zero))
     rounds = Rounds(work, state, mine.own_apart(fresh=True), parts, seed, names.means, names.sums, update)
     return rounds, -(-max(parts.sizes) // size)
 
 
 @dataclass(frozen=True)
-class Gradient:
+class KerasGradient:
     """A shard's part of one batch."""
 
     only_reads: ClassVar = True
@@ -60,7 +60,7 @@ class Gradient:
     size: int
     shuffle: bool
     means: tuple[str, ...]
-    given: Layout
+    given: StateLayout
 
     def __call__(self, state: Any, mine: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
         whole, rest = divmod(len(rows[0]), self.size)
@@ -82,7 +82,7 @@ class Gradient:
 
 
 @dataclass(frozen=True)
-class ApplyGradient:
+class ApplyKerasGradient:
     """The optimiser's step; see `Update`."""
 
     only_reads: ClassVar = True

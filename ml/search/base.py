@@ -22,7 +22,7 @@ from ..rows import labels_as, labels_of
 from .folds import cut, join_test_blocks, make_fold
 from .journal import Journal
 from .learners import PartialFit
-from .results import Entry, best_of, cv_results
+from .results import TrialEntry, best_of, cv_results
 from .scoring import Scoring
 from .trials import FoldMetrics, Trials, failure, pack_failure
 
@@ -141,9 +141,9 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     def _learner(self, operation: str, X: Any, y: Any) -> tuple[Any, Any]:
         """Return what trains, and the labels of all rows where there are classes."""
         if not hasattr(self.estimator, "get_params"):
-            from .models import Built
+            from .models import KerasBuilder
 
-            return Built.of(operation, self.estimator, self.batch_size, self.seed, X, y), None
+            return KerasBuilder.of(operation, self.estimator, self.batch_size, self.seed, X, y), None
         scorers = self._scoring.scorers.items()
         if y.ndim != 1:
             raise ArgumentError(bad(operation, "y", f"an array of {y.ndim} axes", "one value for each row"))
@@ -167,12 +167,12 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         what = {"search": type(self).__name__, "estimator": (type(self.estimator).__name__, named), "data": data}
         return Journal(operation, self.resume, what | mine | {"candidates": candidates})
 
-    def _tell(self, entries: list[Entry], candidates: list[dict[str, Any]], splits: int) -> None:
+    def _tell(self, entries: list[TrialEntry], candidates: list[dict[str, Any]], splits: int) -> None:
         self.history_ = entries
         if self.one_line:
             entries = list({e.candidate: e for e in entries}.values())
             entries.sort(key=lambda e: e.candidate)
-            entries = [Entry(e.candidate, 0, 0, e.epochs, e.told, e.worth) for e in entries]
+            entries = [TrialEntry(e.candidate, 0, 0, e.epochs, e.told, e.worth) for e in entries]
         several = tuple(self._scoring.scorers) if self._scoring.several else ()
         self.cv_results_ = cv_results(entries, candidates, self.columns, several, self.error_score)
         self.best_index_ = best_of(entries)
@@ -242,7 +242,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         return tags_of(super().__sklearn_tags__(), self.estimator)
 
 
-def _warn_of_failures(operation: str, entries: list[Entry], error_score: Any) -> None:
+def _warn_of_failures(operation: str, entries: list[TrialEntry], error_score: Any) -> None:
     """Warn of trials that failed, as scikit-learn does; raise where all did."""
     wrong = [e for e in entries if any(t.error for t in e.told)]
     if not wrong:
@@ -275,9 +275,9 @@ class _Rungs:
         """Of each candidate: its epochs, and a model for each fold and shard."""
         self.spent: dict[int, list[tuple[float, float]]] = {}
 
-    def run(self, plan: Plan) -> list[Entry]:
+    def run(self, plan: Plan) -> list[TrialEntry]:
         """Return the entries of all rungs."""
-        entries: list[Entry] = []
+        entries: list[TrialEntry] = []
         found: list[float] | None = None
         for number in range(1 << 30):
             try:
@@ -298,7 +298,7 @@ class _Rungs:
                 break
         return entries
 
-    def _entry(self, rung: Rung, candidate: int, told: list[FoldMetrics]) -> Entry:
+    def _entry(self, rung: Rung, candidate: int, told: list[FoldMetrics]) -> TrialEntry:
         before = self.spent.get(candidate, [(0.0, 0.0)] * len(told))
         told = [
             replace(t, fit_time=t.fit_time + fit, score_time=t.score_time + test)
@@ -311,7 +311,7 @@ class _Rungs:
             float(self.search.error_score) if t.error else scoring.worth(self.operation, t, params, rung.epochs)
             for t in told
         ]
-        return Entry(candidate, rung.bracket, rung.iteration, rung.epochs, told, values)
+        return TrialEntry(candidate, rung.bracket, rung.iteration, rung.epochs, told, values)
 
     def _train(self, rung: Rung) -> list[list[FoldMetrics]]:
         told: dict[int, list[FoldMetrics]] = {}

@@ -12,7 +12,7 @@ from sklearn.base import clone, is_regressor
 from ...arrays.base import ArrayBase
 from ...graph.errors import ArgumentError, bad
 from ..averaging.averageable import averageable, balanced_weights, is_balanced
-from ..averaging.state import Layout
+from ..averaging.state import StateLayout
 from ..fitted import over_rows, score
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class PartialFit:
         """Return the shards' models with the average of their weights in place of their own."""
         kind = self.kind(models[0])
         states = [kind.state(m) for m in models]
-        layout = Layout.of(states[0])
+        layout = StateLayout.of(states[0])
         found = layout.mean(np.stack([layout.pack(s) for s in states]), np.asarray(rows, np.float64))
         for model in models:
             kind.put(model, layout.unpack(found), kind.own(model))
@@ -196,7 +196,7 @@ class PartialFit:
             return None
         if kind.inner is not None:
             return None
-        layout = Layout.of(_learnt(kind, model))
+        layout = StateLayout.of(_learnt(kind, model))
         return layout.arrays(layout.pack(_learnt(kind, model)))
 
     def restore(self, params: dict[str, Any], arrays: list[Values], X: Values, y: Values) -> Any:
@@ -207,7 +207,7 @@ class PartialFit:
         known = copied.set_params(class_weight=self.balance) if is_balanced(plain) else plain
         model = kind.template(known, self.classes, [X, y], self.seed)
         model.set_params(**plain.get_params(deep=False))
-        layout = Layout.of(_learnt(kind, model))
+        layout = StateLayout.of(_learnt(kind, model))
         found = layout.unpack(pack_arrays(layout, arrays))
         kind.put(model, found["state"], found["own"])
         for name, value in found["steps"].items():
@@ -221,7 +221,7 @@ def _learnt(kind: Averageable, model: Any) -> dict[str, Any]:
     return {"state": kind.state(model), "own": kind.own(model), "steps": steps}
 
 
-def pack_arrays(layout: Layout, arrays: list[Values]) -> Values:
+def pack_arrays(layout: StateLayout, arrays: list[Values]) -> Values:
     """Return arrays as the bytes of a layout."""
     packed = np.zeros(layout.size, np.uint8)
     for target, value in zip(layout.arrays(packed), arrays, strict=True):

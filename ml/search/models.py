@@ -12,7 +12,7 @@ import numpy as np
 
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
-from ..averaging.state import Layout
+from ..averaging.state import StateLayout
 from ..keras.checks import check_compiled
 from ..keras.distribute import distribute
 from ..keras.inference import build, column
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ..keras.metrics import Names
 
-__all__ = ["Built"]
+__all__ = ["KerasBuilder"]
 
 Values = np.ndarray[Any, Any]
 Model = tuple[Recipe, dict[str, Any], dict[str, Any]]
@@ -36,7 +36,7 @@ TESTED = 1024
 
 
 @dataclass(frozen=True)
-class Built:
+class KerasBuilder:
     """Trains what `build(**params)` returns, a compiled Keras model.
 
     Models are built on the driver, each from the same seed of Keras's random numbers. The score is the first metric
@@ -54,7 +54,7 @@ class Built:
     whole: bool = False
 
     @classmethod
-    def of(cls, operation: str, build: Any, size: Any, seed: int, X: Any, y: Any) -> Built:
+    def of(cls, operation: str, build: Any, size: Any, seed: int, X: Any, y: Any) -> KerasBuilder:
         """Return the learner."""
         if not callable(build) or isinstance(build, type):
             expected = "an estimator of scikit-learn, or a function that builds a Keras model"
@@ -156,7 +156,7 @@ class Built:
     @staticmethod
     def mean(models: list[Model], rows: list[int]) -> list[Model]:
         """Return the shards' models with the average of their weights in place of their own."""
-        layout = Layout.of(models[0][1])
+        layout = StateLayout.of(models[0][1])
         found = layout.mean(np.stack([layout.pack(m[1]) for m in models]), np.asarray(rows, np.float64))
         return [(recipe, layout.unpack(found), own) for recipe, _, own in models]
 
@@ -174,13 +174,13 @@ class Built:
     @staticmethod
     def arrays(model: Model) -> list[Values]:
         """Return what a model has learnt as arrays, for a file."""
-        layout = Layout.of(model[1:])
+        layout = StateLayout.of(model[1:])
         return layout.arrays(layout.pack(model[1:]))
 
     def restore(self, params: dict[str, Any], arrays: list[Values], X: Values, y: Values) -> Model:
         """Return the model that has learnt what the arrays tell."""
         recipe, *rest = self.start(params)
-        layout = Layout.of(tuple(rest))
+        layout = StateLayout.of(tuple(rest))
         state, own = layout.unpack(pack_arrays(layout, arrays))
         return recipe, state, own
 

@@ -10,13 +10,13 @@ import numpy as np
 if TYPE_CHECKING:
     from .trials import FoldMetrics
 
-__all__ = ["Entry", "best_of", "cv_results"]
+__all__ = ["TrialEntry", "best_of", "cv_results"]
 
 Values = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Entry:
+class TrialEntry:
     """A trial after some epochs.
 
     Attributes
@@ -44,7 +44,7 @@ class Entry:
 
 
 def cv_results(
-    entries: list[Entry],
+    entries: list[TrialEntry],
     candidates: list[dict[str, Any]],
     more: tuple[str, ...],
     several: tuple[str, ...] = (),
@@ -90,7 +90,7 @@ def _ranks(scores: Values) -> Values:
     return np.array([1 + int((kept > score).sum()) for score in kept], np.int32)
 
 
-def best_of(entries: list[Entry]) -> int:
+def best_of(entries: list[TrialEntry]) -> int:
     """Return the number of the best entry among each bracket's last iteration; the first one of equals."""
     last = {e.bracket: e.iteration for e in entries}
     finals = [i for i, e in enumerate(entries) if e.iteration == last[e.bracket]]

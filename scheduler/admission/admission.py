@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .sequence import Step, best_order
+from .sequence import SequenceStep, best_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...graph.chunks.grid import Index
-    from ..ledger.stage_record import Record
+    from ..ledger.stage_record import StageRecord
     from .sequence import Order
 
 PLENTY = 3 << 26
@@ -93,7 +93,7 @@ def find_allowance(order: Order, room: int, slots: int, ranks: int) -> int:
     return min(wanted, most) if most >= 0 else each
 
 
-def arrange(fresh: Mapping[Record, Index], room: int, slots: int, ranks: int) -> None:
+def arrange(fresh: Mapping[StageRecord, Index], room: int, slots: int, ranks: int) -> None:
     """Put tasks that are planned together in order, where what they make matters to memory."""
     sizes = sum(int(record.bytes[tasks].sum()) for record, tasks in fresh.items() if record.admission is None)
     if sizes <= min(PLENTY, room // 2):
@@ -105,7 +105,9 @@ def arrange(fresh: Mapping[Record, Index], room: int, slots: int, ranks: int) ->
         wanted = np.zeros(record.ntasks, bool)
         wanted[fresh[record]] = True
         inputs = tuple((numbers[e.record], e.reads) for e in record.inputs if e.record in numbers)
-        steps.append(Step(record.bytes, inputs, record.kept or bool(record.gathers_owed and record.users), wanted))
+        steps.append(
+            SequenceStep(record.bytes, inputs, record.kept or bool(record.gathers_owed and record.users), wanted)
+        )
     if not any(step.inputs for step in steps):
         return
     order = best_order(steps)

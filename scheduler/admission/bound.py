@@ -17,7 +17,7 @@ from ...workers.memory.footprint import LEAST, Work, read_bytes, task_work
 from ..session.result_collector import writes_results
 from .admission import PLENTY, find_allowance
 from .io_slots import most_read
-from .sequence import Step, best_order, padded
+from .sequence import SequenceStep, best_order, padded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -48,7 +48,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Bound:
+class MemoryBound:
     """What a computation takes above what is held before, at most, in bytes.
 
     Attributes
@@ -75,7 +75,7 @@ def find_bound(
     room: Room,
     unknown: Collection[str] = (),
     stored: Collection[str] = (),
-) -> Bound:
+) -> MemoryBound:
     """Return the bound of stages, inputs before their readers.
 
     Parameters
@@ -94,7 +94,7 @@ def find_bound(
     read = {token for s in stages for token in s.inputs}
     held = sum(results.values())
     if not made:
-        return Bound(held + LEAST, held, "", {})
+        return MemoryBound(held + LEAST, held, "", {})
     slabs = [_slabs(s, s.token in results and s.token not in read and room.embedded) for s in made]
     each = [int(sizes.max(initial=0)) for sizes in slabs]
     work = [Work(_unknown_bytes(s)) if s.token in unknown else task_work(s, sources) for s in made]
@@ -111,7 +111,7 @@ def find_bound(
         min(live, max(room.arenas)) + _at_work(made, work, {*results, *stored}, threads) + ahead + held + _books(made)
     )
     cause = max(range(len(made)), key=lambda k: min(threads, made[k].ntasks) * (work[k].total + each[k]))
-    return Bound(peak, held, made[cause].token, {s.token: work[k].total + each[k] for k, s in enumerate(made)})
+    return MemoryBound(peak, held, made[cause].token, {s.token: work[k].total + each[k] for k, s in enumerate(made)})
 
 
 def _at_work(made: Sequence[Stage], work: Sequence[Work], results: Collection[str], threads: int) -> int:
@@ -149,14 +149,14 @@ def _alone(made: Sequence[Stage], results: Collection[str]) -> int:
     return 1
 
 
-def _steps(made: Sequence[Stage], slabs: Sequence[Index], kept: Collection[str]) -> list[Step]:
+def _steps(made: Sequence[Stage], slabs: Sequence[Index], kept: Collection[str]) -> list[SequenceStep]:
     numbers = {stage.token: number for number, stage in enumerate(made)}
     reads = relations(made, {token: 1 for stage in made for token in stage.inputs})
     steps = []
     for stage, sizes in zip(made, slabs, strict=True):
         edges = zip(stage.inputs, reads[stage.token][1], strict=True)
         inputs = tuple((numbers[token], rows) for token, rows in edges if token in numbers)
-        steps.append(Step(sizes, inputs, stage.token in kept))
+        steps.append(SequenceStep(sizes, inputs, stage.token in kept))
     return steps
 
 

@@ -12,9 +12,9 @@ from ..ledger.stage_record import AWAITED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..ledger.arena import Arena
+    from ..ledger.arena import ArenaAllocator
     from ..ledger.ledger import Ledger
-    from ..ledger.stage_record import Batch, Record
+    from ..ledger.stage_record import Batch, StageRecord
 
 NEAR_BYTES = 32 << 20
 """Bytes of files on this host that a rank reads at a time, if these are more than a piece for each thread.
@@ -37,17 +37,17 @@ class Readings:
 
     Parameters
     ----------
-    arenas : sequence of Arena
+    arenas : sequence of ArenaAllocator
         Those of the ranks.
     threads : sequence of int
         How many compute on each.
     """
 
-    def __init__(self, arenas: Sequence[Arena], threads: Sequence[int]) -> None:
+    def __init__(self, arenas: Sequence[ArenaAllocator], threads: Sequence[int]) -> None:
         self._arenas, self._threads = arenas, threads
         self.counts = [0] * len(arenas)
 
-    def allows(self, rank: int, record: Record) -> bool:
+    def allows(self, rank: int, record: StageRecord) -> bool:
         """Tell whether a rank may have one more of a stage: what it reads has no place in its arena."""
         if not record.slow:
             return True
@@ -57,14 +57,14 @@ class Readings:
         )  # what the driver reads has no inputs
         return self.counts[rank] < most_read(self._arenas[rank].size, self._threads[rank], bytes_read(record), near)
 
-    def siblings(self, record: Record) -> set[Record]:
+    def siblings(self, record: StageRecord) -> set[StageRecord]:
         """Return the stages that read the same sources as one does, where these are slow."""
         users = (
             {user for edge in record.inputs if edge.record.slow for user in edge.record.users} if record.slow else ()
         )
         return {user for user in users if user.slow and user.nready} | {record}
 
-    def abreast(self, rank: int, record: Record) -> Record:
+    def abreast(self, rank: int, record: StageRecord) -> StageRecord:
         """Return which stage's task goes first of those that read the same source: what they read is read once."""
         if not record.slow:
             return record
@@ -72,7 +72,7 @@ class Readings:
         return min(ready, key=lambda each: (each.queues[rank][0][0] / each.ntasks, -each.number), default=record)
 
 
-def bytes_read(record: Record) -> int:
+def bytes_read(record: StageRecord) -> int:
     """Return about how many bytes a task reads of slow sources."""
     stage = record.stage
     return stage.domain.largest * stage.dtype.itemsize * int(np.prod(stage.groups)) if record.slow else 0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ...graph.lowering.stage import Stage
     from ...workers.wire.protocol import Exceeded
-    from ..ledger.stage_record import Batch, Record
+    from ..ledger.stage_record import Batch, StageRecord
 
     Functions = frozenset[tuple[str, str]]
 
@@ -45,12 +45,12 @@ class Promises:
         if not known:
             log.warning(_describe(event, stage))
 
-    def most(self, record: Record, threads: int) -> int:
+    def most(self, record: StageRecord, threads: int) -> int:
         """Return how many batches of a record a rank may have at once."""
         times = self._times.get(record.stage.functions) if self._times else None
         return threads if times is None else max(1, int(threads / times))
 
-    def allow(self, record: Record, given: Iterable[Batch], threads: int) -> bool:
+    def allow(self, record: StageRecord, given: Iterable[Batch], threads: int) -> bool:
         """Tell whether a rank with these batches may have another one of a record."""
         if not self._times or record.stage.functions not in self._times:
             return True

@@ -10,7 +10,7 @@ from ...graph.lowering.program import Call
 from ...workers.memory.footprint import least_bytes
 from ...workers.memory.memory_limit import memory_limit, read_status
 from ..engine.failure import created, out_of_memory, whole_needed
-from ..ledger.arena import Arena
+from ..ledger.arena import ArenaAllocator
 from ..session.html import size_text
 from ..session.result_collector import writes_results
 
@@ -58,8 +58,8 @@ def check_room(stages: Iterable[Stage], handed: Collection[str], results: int, a
 
 
 def _check_stage(stage: Stage, slab: int, arena: int) -> None:
-    if Arena.pad_size(slab) > arena:
-        rounded = "" if slab > arena else f", rounded up to {Arena.pad_size(slab):,} bytes,"
+    if ArenaAllocator.pad_size(slab) > arena:
+        rounded = "" if slab > arena else f", rounded up to {ArenaAllocator.pad_size(slab):,} bytes,"
         raise out_of_memory(stage, slab, arena, arena, f"that{rounded} is more than the whole")
     least = least_bytes(stage) + slab
     if least < MUCH or least <= (limit := memory_limit()).nbytes:

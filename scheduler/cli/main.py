@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from ...graph.errors import WindrowError
 from ...workers.config import config
-from ...workers.mpi.start.environment import Job, exports, ranks_here, ulfm_enabled, under_mpirun
+from ...workers.mpi.start.environment import LaunchedJob, exports, ranks_here, ulfm_enabled, under_mpirun
 from ...workers.rank.output import name_tasks
 from ..session.cluster import Cluster, adopt_ranks
 from .options import Options, parse
@@ -77,7 +77,7 @@ def _say(text: str) -> None:
     print(f"{PROGRAM}: {text}", file=sys.stderr)
 
 
-def _refuse(options: Options, job: Job | None) -> int | None:
+def _refuse(options: Options, job: LaunchedJob | None) -> int | None:
     """Say what is wrong before any rank is started, and return the exit status; None when all is well."""
     if job is not None and options.ranks is not None:
         _say(f"-n starts ranks, and {job.size} are there already: leave out one of the two")
@@ -128,7 +128,7 @@ def _as_driver(options: Options, names: Names) -> int:
     return status
 
 
-def _as_rank(options: Options, job: Job, names: Names) -> NoReturn:
+def _as_rank(options: Options, job: LaunchedJob, names: Names) -> NoReturn:
     """Be a rank of the job that mpirun or srun started; rank 0 runs the script."""
     from ...workers.mpi.start.private_folders import remove_mapped_segments
     from ...workers.mpi.start.start import leave, world

@@ -113,11 +113,11 @@ def _lead(options: Options, link: MpiLink, arena: int, company: Company, names: 
 
 
 def _follow(options: Options, link: MpiLink, company: Company, names: Names) -> NoReturn:
-    from ...workers.rank.loop import Beside
+    from ...workers.rank.loop import IoThread
 
     ending, beginning = Ending(link.rank, company), Beginning(company)
     ending.another_failed = beginning.another_failed
-    beside = Beside(link, beginning.begun)
+    beside = IoThread(link, beginning.begun)
     status = check(options.words)
     status = execute(options.words, beginning.follow, names, ending.report) if status is None else status
     wind_up()

@@ -11,7 +11,7 @@ from ...workers.sources import source_reader
 from ...workers.wire.protocol import Places, Run
 
 if TYPE_CHECKING:
-    from ..ledger.stage_record import Batch, Record
+    from ..ledger.stage_record import Batch, StageRecord
 
 Array = np.ndarray[Any, Any]
 
@@ -32,7 +32,7 @@ def order(batch: Batch, sink: Array | None) -> Run:
     return Run(batch.number, record.stage.token, tasks, batch.offsets, tuple(inputs), sink)
 
 
-def _read(record: Record, task: int) -> Array:
+def _read(record: StageRecord, task: int) -> Array:
     data = record.stage.data
     assert data is not None
     return join_blocks([source_reader.read(data, record.stage.grid.block_slices(b)) for b in record.stage.blocks(task)])

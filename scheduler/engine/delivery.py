@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...workers.rank.chunk_reader import Place, spacing, view_strided
+from ...workers.rank.chunk_reader import SlabPlace, spacing, view_strided
 from ...workers.sources import source_reader
 from ...workers.wire.transport import Region
-from ..ledger.stage_record import Record, State
+from ..ledger.stage_record import BlockState, StageRecord
 from ..session.job import Arrival, Job
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Delivery:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
-    def deliver(self, job: Job, number: int, record: Record, tasks: Index) -> None:
+    def deliver(self, job: Job, number: int, record: StageRecord, tasks: Index) -> None:
         """Tell a job of chunks of one of its targets that are stored."""
         if job.results is None:
             return
@@ -49,7 +49,7 @@ class Delivery:
             for task, slab in zip(tasks.tolist(), slabs, strict=True):
                 self._fetch(job, number, record, task, slab)
 
-    def _together(self, record: Record, tasks: Index) -> Array | None:
+    def _together(self, record: StageRecord, tasks: Index) -> Array | None:
         """Return the slabs of many small tasks as one array (tasks, bytes), where they lie at equal distances."""
         step = spacing(record.offset[tasks])
         if (
@@ -60,14 +60,14 @@ class Delivery:
         ):
             return None
         sizes = record.stage.grid.block_sizes(tasks)
-        place = Place(int(record.owner[tasks[0]]), int(record.offset[tasks[0]]), int(record.source[tasks[0]]))
+        place = SlabPlace(int(record.owner[tasks[0]]), int(record.offset[tasks[0]]), int(record.source[tasks[0]]))
         memory = self.engine.local.memory(place) if place.owner >= 0 else None
         if memory is None or np.ptp(sizes) or np.ptp(record.source[tasks]):
             return None
         nbytes = int(sizes[0]) * record.stage.dtype.itemsize
         return view_strided(memory, place.offset, step, len(tasks), np.dtype(np.uint8), (nbytes,))
 
-    def slab(self, record: Record, task: int) -> Array | None:
+    def slab(self, record: StageRecord, task: int) -> Array | None:
         """Return a task's slab in place, as bytes, or None where it has to be fetched."""
         owner, nbytes = int(record.owner[task]), int(record.stage.offsets(task)[-1])
         if owner < 0:
@@ -76,13 +76,13 @@ class Delivery:
             blocks = [source_reader.read(data, record.stage.grid.block_slices(b)) for b in record.stage.blocks(task)]
             raw = [np.ascontiguousarray(b).reshape(-1).view(np.uint8) for b in blocks]
             return np.concatenate(raw) if len(raw) > 1 else raw[0]
-        memory = self.engine.local.memory(Place(owner, int(record.offset[task]), int(record.source[task])))
+        memory = self.engine.local.memory(SlabPlace(owner, int(record.offset[task]), int(record.source[task])))
         if memory is None:
             return None
         offset = int(record.offset[task])
         return memory[offset : offset + nbytes]
 
-    def _fetch(self, job: Job, number: int, record: Record, task: int, slab: Array | None) -> None:
+    def _fetch(self, job: Job, number: int, record: StageRecord, task: int, slab: Array | None) -> None:
         one = np.array([task])
         if slab is not None:
             job.tell(Arrival(number, record.stage, one, (slab,)))
@@ -94,7 +94,7 @@ class Delivery:
         def on_arrival(ok: bool) -> None:
             if ok:
                 job.tell(Arrival(number, record.stage, one, (into,)))
-            elif self.engine.ledger.alive[int(record.owner[task])] and record.state[task] == State.STORED:
+            elif self.engine.ledger.alive[int(record.owner[task])] and record.state[task] == BlockState.STORED:
                 self._fetch(job, number, record, task, None)
 
         self.engine.transport.fetch(int(record.owner[task]), region, into, on_arrival)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...graph.chunks.grid import Index
-    from ..ledger.stage_record import Batch, Record
+    from ..ledger.stage_record import Batch, StageRecord
     from ..session.job import Job
     from .engine import Engine
 
@@ -32,7 +32,7 @@ class _Blocks:
 
     def __init__(
         self,
-        record: Record,
+        record: StageRecord,
         tasks: Index,
         then: Callable[[list[list[Array]], BaseException | None], None],
         job: Job | None,
@@ -78,14 +78,20 @@ class Feeder:
             command = Run(batch.number, batch.record.stage.token, batch.tasks, batch.offsets, (), None, fed)
         self.engine.request(Ask(partial(_start, batch=batch, command=command, error=error), SimpleQueue()))
 
-    def deliver(self, job: Job, number: int, record: Record, tasks: Index) -> None:
+    def deliver(self, job: Job, number: int, record: StageRecord, tasks: Index) -> None:
         """Have a caller get chunks of a source itself."""
         for task in tasks.tolist():
             one = np.array([task])
             _Blocks(record, one, partial(self._deliver, job, number, record, one), job)
 
     def _deliver(
-        self, job: Job, number: int, record: Record, one: Index, blocks: list[list[Array]], error: BaseException | None
+        self,
+        job: Job,
+        number: int,
+        record: StageRecord,
+        one: Index,
+        blocks: list[list[Array]],
+        error: BaseException | None,
     ) -> None:
         if error is not None:
             self.engine.request(Ask(partial(_fail, record=record, tasks=one, error=error), SimpleQueue()))
@@ -105,5 +111,5 @@ def _start(engine: Engine, batch: Batch, command: Run | None, error: BaseExcepti
         engine.send(batch.rank, command)
 
 
-def _fail(engine: Engine, record: Record, tasks: Index, error: BaseException) -> None:
+def _fail(engine: Engine, record: StageRecord, tasks: Index, error: BaseException) -> None:
     engine.fail(record, tasks, error)

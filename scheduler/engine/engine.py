@@ -23,7 +23,6 @@ from ...workers.rank.rank import Rank
 from ...workers.rank.urgency import request_short_timeslices
 from ...workers.wire.protocol import (
     Answered,
-    Asked,
     Command,
     Done,
     Drop,
@@ -35,6 +34,7 @@ from ...workers.wire.protocol import (
     Pong,
     Recall,
     Refused,
+    RpcRequest,
     Run,
     Setup,
     Stop,
@@ -44,8 +44,8 @@ from ..admission.io_slots import find_ahead
 from ..ledger.ledger import Ledger
 from ..ledger.lineage_checkpoint import rebase
 from ..ledger.planning import Stopped
-from ..ledger.stage_record import Batch, Record, State
-from ..session.job import Ask, Close, EndJob, Gathered, Job, Release, Request, Submit, Uncache, Watch
+from ..ledger.stage_record import Batch, BlockState, StageRecord
+from ..session.job import Ask, Close, EndJob, Gathered, Job, Release, Request, Submit, Uncache, WatchRequest
 from ..session.job_index import Jobs
 from ..session.progress import warn_beside_bars
 from .commands import order
@@ -114,7 +114,7 @@ class Engine:
         """Who is told of stages that are about to be computed."""
         self.after: list[Callable[[Sequence[tuple[int, bool]]], None]] = []
         """Who is told of batches that have ended, and whether what they made counts; on the engine's thread."""
-        self.anew: list[Callable[[Record], None]] = []
+        self.anew: list[Callable[[StageRecord], None]] = []
         """Who is told of a rank program that came to nothing, though no rank was lost, and is to run again."""
         self.last: list[Callable[[], None]] = []
         """What is waited for when the process ends, before the cluster is closed."""
@@ -223,7 +223,7 @@ class Engine:
         elif isinstance(request, Release):
             self._end(request.job)
             self._unhold(request.job)
-        elif isinstance(request, Watch):
+        elif isinstance(request, WatchRequest):
             if request.job in self.jobs:
                 self.jobs.watch(request.job, self.ledger.records)
                 self.ledger.watch(request.job.targets)
@@ -290,7 +290,7 @@ class Engine:
             for number, token in enumerate(job.targets):
                 record = self.ledger.records[token]
                 if record.nstored:
-                    self.delivery.deliver(job, number, record, np.flatnonzero(record.state == State.STORED))
+                    self.delivery.deliver(job, number, record, np.flatnonzero(record.state == BlockState.STORED))
 
     def _end(self, job: Job) -> None:
         """Take a job's wishes back; what runs for it alone is interrupted."""
@@ -335,7 +335,7 @@ class Engine:
         if isinstance(event, RanksLost):
             self._on_lost(event.ranks)
             return
-        if isinstance(event, Asked | Answered):
+        if isinstance(event, RpcRequest | Answered):
             self.heartbeat.heard(event.rank, time.monotonic())
             self.local.handle(event)
             return
@@ -383,7 +383,7 @@ class Engine:
             for each in self.anew:
                 each(run.record)
 
-    def _on_stored(self, record: Record, tasks: Index) -> None:
+    def _on_stored(self, record: StageRecord, tasks: Index) -> None:
         token = record.stage.token
         self.jobs.count_stored(token, tasks)
         returned = self.returned.pop(token, [])
@@ -407,7 +407,7 @@ class Engine:
         self.ledger.note_refused(event.batch)
         self.fail(batch.record, tasks, exception_of(event, stage, self.transport.peers[event.rank]))
 
-    def fail(self, record: Record, tasks: Index, error: BaseException) -> None:
+    def fail(self, record: StageRecord, tasks: Index, error: BaseException) -> None:
         """End all jobs that need some tasks with an exception; what was persisted and needs them is there no more."""
         if record.stage.gang is not None:
             tasks = np.arange(record.ntasks)

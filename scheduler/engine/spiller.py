@@ -16,8 +16,8 @@ import numpy as np
 
 from ...workers.memory.pressure import FAR
 from ...workers.wire.protocol import Exceeded, Pressed, Spill, Spilled, Trim
-from ..ledger.arena import Arena
-from ..ledger.stage_record import State
+from ..ledger.arena import ArenaAllocator
+from ..ledger.stage_record import BlockState
 from ..session.html import size_text
 from .failure import out_of_memory
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ...graph.chunks.grid import Index
     from ...workers.memory.pressure import Shortage
     from ..ledger.ledger import Ledger
-    from ..ledger.stage_record import Record
+    from ..ledger.stage_record import StageRecord
     from .engine import Engine
 
 log = logging.getLogger("windrow")
@@ -46,7 +46,7 @@ class _Pending:
     """What a rank is writing to disk; `urgent`: nothing runs until it is there."""
 
     rank: int
-    record: Record
+    record: StageRecord
     tasks: Index
     offsets: Index
     urgent: bool
@@ -86,7 +86,7 @@ class Spiller:
             self._let_copy()
             return
         needed = int(stuck.bytes.max())
-        room = Arena.pad_size(needed)
+        room = ArenaAllocator.pad_size(needed)
         sizes = [a.size for a, ok in zip(ledger.arenas, ledger.alive, strict=True) if ok]
         if room > max(sizes):
             rounded = "" if needed > max(sizes) else f", rounded up to {room:,} bytes,"
@@ -227,20 +227,20 @@ class Spiller:
         for rank in ranks:
             self.pressed.pop(rank, None)
 
-    def _give_up(self, record: Record, needed: int, why: str) -> None:
+    def _give_up(self, record: StageRecord, needed: int, why: str) -> None:
         ledger = self.engine.ledger
         alive = [a for a, ok in zip(ledger.arenas, ledger.alive, strict=True) if ok]
         best = max(alive, key=lambda a: a.free)
-        if ledger.ready.turns.held_up is record and Arena.pad_size(needed) <= best.size:  # others can go on
+        if ledger.ready.turns.held_up is record and ArenaAllocator.pad_size(needed) <= best.size:  # others can go on
             ledger.ready.turns.let_go()
             self.engine.transport.wake()
             return
         error = out_of_memory(record.stage, needed, best.free, best.size, why)
-        self.engine.fail(record, np.flatnonzero(record.state == State.READY), error)
+        self.engine.fail(record, np.flatnonzero(record.state == BlockState.READY), error)
         self.engine.transport.wake()  # the next one that is stuck, if any, is looked at without another event
 
 
-def victims(ledger: Ledger, rank: int, nbytes: int, idle: bool = False) -> list[tuple[Record, Index]]:
+def victims(ledger: Ledger, rank: int, nbytes: int, idle: bool = False) -> list[tuple[StageRecord, Index]]:
     """Return about `nbytes` of stored slabs of a rank that could go to disk: held ones, oldest first.
 
     `idle`: only what no task waits to read. What is being gathered stays where it is: the user's thread copies it, and

@@ -16,7 +16,7 @@ STAGGER = 4160
 LARGE = 1 << 16
 
 
-class Arena:
+class ArenaAllocator:
     """Allocates byte ranges in [0, size)."""
 
     def __init__(self, size: int) -> None:

@@ -12,13 +12,13 @@ from ..admission.promises import Promises
 from .gangs import Gangs
 from .planning import Planner, never
 from .ready_queue import SPARE
-from .stage_record import Batch, State
+from .stage_record import Batch, BlockState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...graph.chunks.grid import Index
-    from .stage_record import Record
+    from .stage_record import StageRecord
 
 BATCH_SECONDS = 0.02
 FIRST_BYTES = 1 << 25
@@ -53,11 +53,11 @@ class Dealer(Planner):
             self._before = [arena.used for arena in self.arenas]
         return super().plan(stop)
 
-    def trust(self, record: Record) -> None:
+    def trust(self, record: StageRecord) -> None:
         """Note that a task has run for a while: what it calls ends no process at once."""
         self.suspicion.trust(record.stage.functions)
 
-    def _dangerous(self, record: Record, alone: bool) -> bool:
+    def _dangerous(self, record: StageRecord, alone: bool) -> bool:
         """Whether rank 0 leaves a record's tasks to others: it dies last, and is the last to call what is unknown.
 
         What a user's function does to the process that calls it is found out on a rank that can be spared, if one is
@@ -133,7 +133,7 @@ class Dealer(Planner):
         """Return how many batches a rank has that end soon: gangs, which have threads of their own, may not."""
         return len(self.given[rank]) - self.gangs.counts[rank]
 
-    def _share(self, rank: int, record: Record) -> int:
+    def _share(self, rank: int, record: StageRecord) -> int:
         """Return how many tasks go into a batch.
 
         Batches are handed out one after the other, tasks run side by side: n tasks of s seconds in k batches that cost
@@ -151,14 +151,14 @@ class Dealer(Planner):
         work = stage.domain.largest * stage.dtype.itemsize * math.prod(stage.groups) * stage.blocks_per_task
         return max(1, min(fair, most, FIRST_BYTES // max(1, work)))
 
-    def give(self, rank: int, record: Record, tasks: Index, offsets: Index) -> Batch:
+    def give(self, rank: int, record: StageRecord, tasks: Index, offsets: Index) -> Batch:
         """Note that tasks are given to a rank, with these places for their slabs."""
         self._number += 1
         batch = Batch(self._number, rank, record, tasks, offsets)
         self.batches[batch.number] = self.given[rank][batch.number] = batch
         self.readings.counts[rank] += record.slow
         self.gangs.counts[rank] += record.stage.gang is not None
-        record.state[tasks] = State.RUNNING
+        record.state[tasks] = BlockState.RUNNING
         record.owner[tasks] = rank
         record.offset[tasks] = offsets
         record.source[tasks] = -1

@@ -21,21 +21,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...graph.errors import WaitTimeout
-from .stage_record import State
+from .stage_record import BlockState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ...graph.chunks.grid import Index
     from .ledger import Ledger
-    from .stage_record import Batch, Record
+    from .stage_record import Batch, StageRecord
 
 
 @dataclass(eq=False)
 class GangRun:
     """A gang that runs: a batch for each rank that takes part, and the seconds of those that are through."""
 
-    record: Record
+    record: StageRecord
     batches: tuple[Batch, ...]
     seats: frozenset[int]
     base: int
@@ -85,7 +85,7 @@ class Gangs:
     """
 
     def __init__(self, ranks: int) -> None:
-        self.records: dict[Record, None] = {}
+        self.records: dict[StageRecord, None] = {}
         self.runs: list[GangRun] = []
         self.counts = [0] * ranks
         """How many batches of gangs each rank has."""
@@ -104,11 +104,11 @@ class Gangs:
                 return run
         return None
 
-    def find_stuck(self, ledger: Ledger) -> Record | None:
+    def find_stuck(self, ledger: Ledger) -> StageRecord | None:
         """Return a gang that waits for nothing but memory."""
         return next((record for record, _, _ in self._startable(ledger)), None)
 
-    def _startable(self, ledger: Ledger) -> Iterator[tuple[Record, list[int], Sequence[int]]]:
+    def _startable(self, ledger: Ledger) -> Iterator[tuple[StageRecord, list[int], Sequence[int]]]:
         """Yield gangs all of whose members could run, in the order in which they came: their ranks and seats.
 
         A gang that finds its seats taken holds up no other one, since what runs may wait for that.
@@ -118,7 +118,7 @@ class Gangs:
         if under_way and self.base != self._joined and len(living) > 1:
             return
         for record in self.records:
-            if not record.nready or (record.state != State.READY).any():
+            if not record.nready or (record.state != BlockState.READY).any():
                 continue
             if len(living) == 1:
                 seats = self._find_threads(record, ledger.threads[living[0]])
@@ -128,7 +128,7 @@ class Gangs:
             if ranks is not None and seats is not None:
                 yield record, ranks, seats
 
-    def _find_threads(self, record: Record, threads: int) -> Sequence[int] | None:
+    def _find_threads(self, record: StageRecord, threads: int) -> Sequence[int] | None:
         """Return a gang's seats where one rank has all members; None: too few are free."""
         gang = record.stage.gang
         assert gang is not None
@@ -138,7 +138,7 @@ class Gangs:
         free = [seat for seat in range(max(threads, record.ntasks)) if seat not in taken]
         return free[: record.ntasks] if len(free) >= record.ntasks else None
 
-    def _find_ranks(self, ledger: Ledger, record: Record, living: list[int]) -> list[int] | None:
+    def _find_ranks(self, ledger: Ledger, record: StageRecord, living: list[int]) -> list[int] | None:
         """Return each member's rank; None where one of them is taken, or too few are free.
 
         Members go to the ranks that were asked for, as far as these live; else where their chunks are, as far as no two
@@ -159,7 +159,7 @@ class Gangs:
         return [next(others) if rank is None else rank for rank in seats]
 
     @staticmethod
-    def _place(ledger: Ledger, record: Record, ranks: list[int]) -> tuple[Batch, ...] | None:
+    def _place(ledger: Ledger, record: StageRecord, ranks: list[int]) -> tuple[Batch, ...] | None:
         """Give each rank its tasks; None where results don't fit."""
         placed: list[tuple[int, Index, Index]] = []
         for rank, tasks in zip(ranks, np.array_split(np.arange(record.ntasks), len(ranks)), strict=True):
@@ -175,7 +175,7 @@ class Gangs:
         """Return the gang that a batch belongs to."""
         return next((run for run in self.runs if any(batch.number == number for batch in run.batches)), None)
 
-    def done(self, ledger: Ledger, run: GangRun, number: int, seconds: float) -> tuple[Record, Index] | None:
+    def done(self, ledger: Ledger, run: GangRun, number: int, seconds: float) -> tuple[StageRecord, Index] | None:
         """Note that a member is through; return what is stored when all are."""
         if run.broken:
             ledger.note_refused(number)
@@ -214,12 +214,12 @@ class Gangs:
         self.epoch += 1
 
     @staticmethod
-    def expel(ledger: Ledger, record: Record) -> int:
+    def expel(ledger: Ledger, record: StageRecord) -> int:
         """Let go of what is left of a result: what runs now may read it to its end; return how many chunks it was."""
-        rest = np.flatnonzero(record.state == State.STORED)
+        rest = np.flatnonzero(record.state == BlockState.STORED)
         ledger.slabs.expel(record, rest, ledger.readers(record))
         ledger.slabs.bury(ledger.batches)
-        record.state[rest] = State.LOST
+        record.state[rest] = BlockState.LOST
         record.nstored = 0
         return record.count_blocks(rest)
 

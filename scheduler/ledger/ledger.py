@@ -20,7 +20,7 @@ from ..admission.poison_detector import Deadly
 from ..engine.abandoned_batches import Strays
 from .dealing import Dealer
 from .planning import Stopped, never
-from .stage_record import Batch, Claim, Input, Loss, Record, State
+from .stage_record import Batch, BlockState, Claim, Input, Loss, StageRecord
 from .timings import Timings
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ class Ledger(Dealer):
 
     def __init__(self, arenas: Sequence[int], threads: Sequence[int]) -> None:
         super().__init__(arenas, threads)
-        self.records: dict[str, Record] = {}
+        self.records: dict[str, StageRecord] = {}
         self.ended: list[tuple[int, bool]] = []
         """Batches that have ended, and whether what they made counts; taken by who undoes what the others did."""
         self.void: set[int] = set()
         """Batches that run, and don't count: what they did to arrays that all ranks write has been undone."""
-        self.anchors: dict[Record, Stage] = {}
+        self.anchors: dict[StageRecord, Stage] = {}
         """Copies that aren't there yet, or were just made, and what makes the arrays from them; see
         `lineage_checkpoint`."""
         self.timings = Timings()
@@ -83,7 +83,7 @@ class Ledger(Dealer):
                 raise Stopped
             here = stage.data is not None and (in_place or stage.data.file is not None)
             self._stages += 2  # what an array is copied to goes between, in the end
-            record = Record(stage, self._stages, in_place=here, cached=stage.data is not None and not here)
+            record = StageRecord(stage, self._stages, in_place=here, cached=stage.data is not None and not here)
             record.slow = stage.data is not None and stage.data.slow
             others = [self.records[token] for token in stage.inputs]
             sizes = tuple(other.stage.blocks_per_task for other in others)
@@ -94,7 +94,7 @@ class Ledger(Dealer):
                 record.inputs.append(edge)
                 other.users[record] = edge
             if here:
-                record.state[:] = State.STORED
+                record.state[:] = BlockState.STORED
                 record.owner[:] = -2
                 record.nstored = record.ntasks
             self.records[stage.token] = record
@@ -104,7 +104,7 @@ class Ledger(Dealer):
             new.append(stage)
         return new
 
-    def loosen(self, record: Record) -> None:
+    def loosen(self, record: StageRecord) -> None:
         """Look at the next chance whether a record may be forgotten."""
         self._loose[record] = None
 
@@ -135,7 +135,7 @@ class Ledger(Dealer):
         before = sum(arena.used for arena in self.arenas)
         for record in list(self.holding):
             if record.cached and not record.hold:
-                self._free(record, np.flatnonzero((record.state == State.STORED) & (record.readers_left <= 0)))
+                self._free(record, np.flatnonzero((record.state == BlockState.STORED) & (record.readers_left <= 0)))
         return sum(arena.used for arena in self.arenas) < before
 
     def owe(self, token: str) -> Claim:
@@ -166,13 +166,13 @@ class Ledger(Dealer):
         record.readers_left[tasks] -= 1
         self._unwant(record, tasks)
 
-    def _want(self, record: Record, tasks: Mask) -> None:
+    def _want(self, record: StageRecord, tasks: Mask) -> None:
         self._wanted[record] = None
         if record in self._pending:
             tasks |= self._pending[record]
         self._pending[record] = tasks
 
-    def _unwant(self, record: Record, tasks: Index) -> None:
+    def _unwant(self, record: StageRecord, tasks: Index) -> None:
         if not record.hold and not record.gathers_owed:
             self._wanted.pop(record, None)
         self._give_up(record, tasks)
@@ -196,7 +196,7 @@ class Ledger(Dealer):
             self.gangs.records.pop(record, None)
             gone.append(token)
             self.timings.note(record)
-            self._free(record, np.flatnonzero(record.state == State.STORED))
+            self._free(record, np.flatnonzero(record.state == BlockState.STORED))
             for edge in record.inputs:
                 del edge.record.users[record]
                 found.append(edge.record)
@@ -214,7 +214,7 @@ class Ledger(Dealer):
             batch.record.nrunning -= len(batch.tasks)
         return batch
 
-    def done(self, number: int, seconds: float) -> tuple[Record, Index] | None:
+    def done(self, number: int, seconds: float) -> tuple[StageRecord, Index] | None:
         """Note that a batch is stored; return what is stored now, None for a batch that doesn't count (yet)."""
         if number in self.void:
             self.void.discard(number)
@@ -224,7 +224,7 @@ class Ledger(Dealer):
         run = self.gangs.of(number)
         return self.note_stored(number, seconds) if run is None else self.gangs.done(self, run, number, seconds)
 
-    def note_stored(self, number: int, seconds: float) -> tuple[Record, Index] | None:
+    def note_stored(self, number: int, seconds: float) -> tuple[StageRecord, Index] | None:
         """Note that what a batch makes is there, and counts."""
         batch = self.end_batch(number)
         if batch is None:
@@ -235,7 +235,7 @@ class Ledger(Dealer):
         record.spent += seconds
         record.ran += len(tasks)
         record.seconds = each if not record.seconds else (record.seconds + each) / 2
-        record.state[tasks] = State.STORED
+        record.state[tasks] = BlockState.STORED
         record.nstored += len(tasks)
         self.holding[record] = None
         if record.admission is not None:
@@ -253,10 +253,10 @@ class Ledger(Dealer):
         self.slabs.bury(self.batches, number)
         return record, tasks
 
-    def _note_arrival(self, user: Record, readers: Index) -> None:
+    def _note_arrival(self, user: StageRecord, readers: Index) -> None:
         add_each(user.inputs_missing, readers, -1)
         readers = distinct(readers)
-        ready = readers[(user.inputs_missing[readers] == 0) & (user.state[readers] == State.WAITING)]
+        ready = readers[(user.inputs_missing[readers] == 0) & (user.state[readers] == BlockState.WAITING)]
         self._enqueue(user, ready)
 
     def note_refused(self, number: int) -> None:
@@ -297,7 +297,7 @@ class Ledger(Dealer):
             record, tasks = batch.record, batch.tasks
             del self.batches[batch.number]
             self.ended.append((batch.number, False))
-            record.state[tasks] = State.LOST
+            record.state[tasks] = BlockState.LOST
             record.nrunning -= len(tasks)
             again += record.count_blocks(tasks)
             self._refused.append((record, tasks))
@@ -307,7 +307,7 @@ class Ledger(Dealer):
             stored = record.stored_on(rank)
             lost += record.count_blocks(stored)
             record.nstored -= len(stored)
-            record.state[stored] = State.LOST
+            record.state[stored] = BlockState.LOST
             if len(stored) and record.stage.gang is not None:
                 lost += self.gangs.expel(self, record)
             if not record.nstored:
@@ -329,7 +329,7 @@ class Ledger(Dealer):
         gangs = [batch for batch in foreign if batch.record.stage.gang is not None]
         return gangs + [batch for batch in foreign if batch.record.stage.gang is None][: self.threads[rank]]
 
-    def deadly(self) -> list[tuple[Record, Deadly]]:
+    def deadly(self) -> list[tuple[StageRecord, Deadly]]:
         """Return what is to be given up, since what it calls ends the processes of ranks, as far as deaths tell.
 
         That is a task at which two or three ranks have died; a stage whose functions were tried so often, on whatever
@@ -357,7 +357,7 @@ class Ledger(Dealer):
                 )
         return found
 
-    def give_up(self, record: Record, deadly: Deadly) -> None:
+    def give_up(self, record: StageRecord, deadly: Deadly) -> None:
         """Note that tasks are given up: their deaths count no longer."""
         self.suspicion.give_up(record.stage, deadly)
         record.deaths.clear()
@@ -372,9 +372,11 @@ class Ledger(Dealer):
 
     def gathering(self) -> bool:
         """Whether some chunk is about to be gathered: memory may come free without more ado."""
-        return any(r.gathers_owed and bool(r.gathers[r.state == State.STORED].any()) for r in self.holding)
+        return any(r.gathers_owed and bool(r.gathers[r.state == BlockState.STORED].any()) for r in self.holding)
 
-    def note_spilled(self, rank: int, record: Record, tasks: Index, offsets: Index, source: int, places: Index) -> None:
+    def note_spilled(
+        self, rank: int, record: StageRecord, tasks: Index, offsets: Index, source: int, places: Index
+    ) -> None:
         """Note that slabs are in a spill file now; their arena ranges go when all that runs now has ended."""
         current = record.in_arena[tasks] & (record.owner[tasks] == rank) & (record.offset[tasks] == offsets)
         current &= (record.gathers[tasks] == 0) & (not record.viewed)
@@ -384,7 +386,7 @@ class Ledger(Dealer):
         self.slabs.move(rank, offsets, record.bytes[tasks], source, self.readers(record))
         self.slabs.bury(self.batches)
 
-    def readers(self, record: Record) -> set[int]:
+    def readers(self, record: StageRecord) -> set[int]:
         """Return the batches under way that may read what a record has stored."""
         batches = self.batches | self.strays.batches
         return {n for n, batch in batches.items() if any(edge.record is record for edge in batch.record.inputs)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .stage_record import State
+from .stage_record import BlockState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...graph.chunks.grid import Index
     from ...graph.lowering.stage import Stage
     from ..engine.engine import Engine
-    from .stage_record import Record
+    from .stage_record import StageRecord
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ def find_history(engine: Engine, tokens: Iterable[str]) -> dict[str, Known]:
         record = engine.ledger.records.get(token)
         if token not in found and record is not None:
             reads = tuple((edge.record.stage.token, edge.reads) for edge in record.inputs)
-            owner, on_disk = find_owners(record), (record.state == State.STORED) & (record.source >= 0)
+            owner, on_disk = find_owners(record), (record.state == BlockState.STORED) & (record.source >= 0)
             found[token] = Known(record.stage, reads, record.state.copy(), owner, on_disk)
             left += [each for each, _ in reads]
     return found
 
 
-def find_owners(record: Record) -> Index:
+def find_owners(record: StageRecord) -> Index:
     """Return the rank that stores each task's chunks, or runs the task; -1 where none does.
 
     A user's array that is read where it lies is rank 0's; a file is nobody's.
@@ -59,7 +59,7 @@ def find_owners(record: Record) -> Index:
     data = record.stage.data
     if record.in_place:
         return np.full(record.ntasks, -1 if data is None or data.file is not None else 0, np.int64)
-    there = (record.state == State.STORED) | (record.state == State.RUNNING)
+    there = (record.state == BlockState.STORED) | (record.state == BlockState.RUNNING)
     return np.where(there, record.owner, -1).astype(np.int64)
 
 
@@ -68,5 +68,5 @@ def locate_chunks(engine: Engine, token: str) -> Index | None:
     record = engine.ledger.records.get(token)
     if record is None:
         return None
-    owner = np.where(record.state == State.STORED, find_owners(record), -1)
+    owner = np.where(record.state == BlockState.STORED, find_owners(record), -1)
     return owner.repeat(record.stage.blocks_per_task)[: record.stage.grid.nblocks]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...graph.lowering.stage import Stage
     from ..session.job import Job
     from .ledger import Ledger
-    from .stage_record import Record
+    from .stage_record import StageRecord
 
 GENERATIONS = 256
 """So many persisted arrays, each made from the one before, are at most to be computed again."""
@@ -55,7 +55,7 @@ def rebase(ledger: Ledger) -> list[Stage]:
     return found
 
 
-def _rebase(ledger: Ledger, anchor: Record, stage: Stage) -> Stage:
+def _rebase(ledger: Ledger, anchor: StageRecord, stage: Stage) -> Stage:
     (edge,) = anchor.inputs
     record = edge.record
     anchor.inputs.clear()

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...graph.few import add_each, distinct
 from ..admission.admission import arrange
-from .ready_queue import Ready, set_leading
+from .ready_queue import ReadyRecords, set_leading
 from .slabs import Slabs
-from .stage_record import AWAITED, Record, State
+from .stage_record import AWAITED, BlockState, StageRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,17 +42,17 @@ class Planner:
         self.slabs = Slabs(arenas)
         self.threads = list(threads)
         self.alive = [True] * len(arenas)
-        self.holding: dict[Record, None] = {}
+        self.holding: dict[StageRecord, None] = {}
         """Records that have slabs."""
-        self.active: dict[Record, None] = {}
+        self.active: dict[StageRecord, None] = {}
         """Records whose tasks wait or run."""
-        self.ready = Ready(len(arenas))
-        self._wanted: dict[Record, None] = {}
-        self._awaited: list[Record] = []
+        self.ready = ReadyRecords(len(arenas))
+        self._wanted: dict[StageRecord, None] = {}
+        self._awaited: list[StageRecord] = []
         """What somebody waits for since the last plan."""
-        self._pending: dict[Record, Mask] = {}
-        self._refused: list[tuple[Record, Index]] = []
-        self._loose: dict[Record, None] = {}
+        self._pending: dict[StageRecord, Mask] = {}
+        self._refused: list[tuple[StageRecord, Index]] = []
+        self._loose: dict[StageRecord, None] = {}
 
     @property
     def room(self) -> int:
@@ -82,8 +82,8 @@ class Planner:
         for record, mask in need.items():
             if not record.hold:
                 mask &= self._is_read(record, np.arange(record.ntasks))
-        fresh: dict[Record, Index] = {}
-        begun: list[Record] = []
+        fresh: dict[StageRecord, Index] = {}
+        begun: list[StageRecord] = []
         order = [(-record.number, record) for record in need]
         heapify(order)
         while order:
@@ -91,8 +91,8 @@ class Planner:
             mask = need.pop(record)
             if record.stage.gang is not None:
                 mask |= mask.any()
-            tasks = np.flatnonzero(mask & (record.state != State.STORED))
-            tasks = tasks[(record.state[tasks] == State.RELEASED) | (record.state[tasks] == State.LOST)]
+            tasks = np.flatnonzero(mask & (record.state != BlockState.STORED))
+            tasks = tasks[(record.state[tasks] == BlockState.RELEASED) | (record.state[tasks] == BlockState.LOST)]
             if not len(tasks):
                 continue
             if stop():
@@ -102,12 +102,12 @@ class Planner:
                 begun.append(record)
             self.active[record] = None
             record.nwaiting += len(tasks)
-            record.state[tasks] = State.WAITING
+            record.state[tasks] = BlockState.WAITING
             record.inputs_missing[tasks] = 0
             for edge in record.inputs:
                 other, items = edge.record, edge.reads.of(tasks)
                 add_each(other.readers_left, items, 1)
-                absent = other.state[items] != State.STORED
+                absent = other.state[items] != BlockState.STORED
                 if absent.any():
                     row = np.repeat(np.arange(len(tasks)), edge.reads.lengths[tasks])
                     add_each(record.inputs_missing, tasks[row[absent]], 1)
@@ -123,7 +123,7 @@ class Planner:
             self._enqueue(record, tasks[record.inputs_missing[tasks] == 0])
         return sum(map(len, fresh.values()))
 
-    def _press(self, fresh: Mapping[Record, Index]) -> None:
+    def _press(self, fresh: Mapping[StageRecord, Index]) -> None:
         """Find what of the records that are planned somebody waits for; readers come before their inputs."""
         awaited, self._awaited = self._awaited, []
         self.ready.turns.begin()
@@ -137,7 +137,7 @@ class Planner:
 
     def _plan_again(self) -> None:
         """Plan all that is wanted anew: stored chunks have been lost."""
-        touched: dict[Record, None] = {}
+        touched: dict[StageRecord, None] = {}
         for record, tasks in self._refused:
             touched.update(dict.fromkeys(edge.record for edge in record.inputs))
             self._note_unread(record, tasks)
@@ -151,13 +151,13 @@ class Planner:
         for record in touched:
             self._give_up(record, np.arange(record.ntasks))
 
-    def put_off(self, record: Record, tasks: Index) -> None:
+    def put_off(self, record: StageRecord, tasks: Index) -> None:
         """Note that tasks run no longer, and aren't stored; the next `plan` finds whether they are to run again."""
-        record.state[tasks] = State.LOST
+        record.state[tasks] = BlockState.LOST
         self._refused.append((record, tasks))
         self._rest(record)
 
-    def _withdraw(self, record: Record, tasks: Index) -> None:
+    def _withdraw(self, record: StageRecord, tasks: Index) -> None:
         """Let tasks wait or be ready no longer: they read nothing."""
         record.withdraw(tasks)
         if record.admission is not None:
@@ -167,18 +167,18 @@ class Planner:
         self._rest(record)
 
     @staticmethod
-    def _note_unread(record: Record, tasks: Index) -> None:
+    def _note_unread(record: StageRecord, tasks: Index) -> None:
         """Note that tasks don't read their inputs; these stay where they are for now."""
         for edge in record.inputs:
             add_each(edge.record.readers_left, edge.reads.of(tasks), -1)
 
-    def _rest(self, record: Record) -> None:
+    def _rest(self, record: StageRecord) -> None:
         if not record.busy:
             self.active.pop(record, None)
             self.ready.rest(record)
             self._loose[record] = None
 
-    def _give_up(self, record: Record, tasks: Index) -> None:
+    def _give_up(self, record: StageRecord, tasks: Index) -> None:
         """Let go of tasks that nobody is to read: free those that are stored, don't run those that wait."""
         found = {record: tasks}
         order = [(-record.number, record)]
@@ -189,7 +189,7 @@ class Planner:
                 continue
             tasks = self._unread(record, tasks)
             if not record.kept:
-                self._free(record, tasks[record.state[tasks] == State.STORED])
+                self._free(record, tasks[record.state[tasks] == BlockState.STORED])
             waiting = record.waiting_of(tasks)
             if len(waiting):
                 self._withdraw(record, waiting)
@@ -201,9 +201,9 @@ class Planner:
                         found[edge.record] = np.concatenate([found[edge.record], edge.reads.of(waiting)])
                     found[edge.record] = distinct(found[edge.record])
 
-    def dependents(self, record: Record, tasks: Index) -> dict[Record, Index]:
+    def dependents(self, record: StageRecord, tasks: Index) -> dict[StageRecord, Index]:
         """Return the tasks that wait for some tasks, these among them."""
-        found: dict[Record, Index] = {}
+        found: dict[StageRecord, Index] = {}
         next_ = {record: tasks}
         order = [(record.number, record)]
         while order:
@@ -221,28 +221,28 @@ class Planner:
         return found
 
     @staticmethod
-    def _is_read(record: Record, tasks: Index) -> NDArray[np.bool_]:
+    def _is_read(record: StageRecord, tasks: Index) -> NDArray[np.bool_]:
         """Return whether somebody is to read what tasks make; a gang's are read together."""
         if record.stage.gang is not None:
             return np.full(len(tasks), (record.readers_left > 0).any())
         found: NDArray[np.bool_] = record.readers_left[tasks] > 0
         return found
 
-    def _unread(self, record: Record, tasks: Index) -> Index:
+    def _unread(self, record: StageRecord, tasks: Index) -> Index:
         """Return those of some tasks that nobody is to read; of a gang all that it has, or none."""
         if record.stage.gang is not None:
             tasks = np.arange(record.ntasks)
         return tasks[~self._is_read(record, tasks)]
 
-    def _enqueue(self, record: Record, tasks: Index) -> None:
+    def _enqueue(self, record: StageRecord, tasks: Index) -> None:
         if record.stage.gang is not None:
-            record.state[tasks] = State.READY
+            record.state[tasks] = BlockState.READY
             record.nready += len(tasks)
         elif len(tasks):
             record.enqueue(tasks, self.prefer_ranks(record, tasks))
             self.ready.update(record)
 
-    def prefer_ranks(self, record: Record, tasks: Index) -> NDArray[np.int64]:
+    def prefer_ranks(self, record: StageRecord, tasks: Index) -> NDArray[np.int64]:
         """Return the rank each task should run on: where its first input lies, else one of equal runs.
 
         It doesn't tell where more of its chunks are read than there are ranks, and the first and the last are apart: an
@@ -262,7 +262,7 @@ class Planner:
 
     # ---------------------------------------------------------------- releasing
 
-    def _read(self, record: Record, tasks: Index) -> None:
+    def _read(self, record: StageRecord, tasks: Index) -> None:
         """Note that tasks read their inputs no longer."""
         for edge in record.inputs:
             other, items = edge.record, edge.reads.of(tasks)
@@ -272,15 +272,15 @@ class Planner:
             elif not other.kept:
                 self._release(other, distinct(items) if len(tasks) > 1 else items)
 
-    def _release(self, record: Record, tasks: Index) -> None:
+    def _release(self, record: StageRecord, tasks: Index) -> None:
         if not record.kept:
             tasks = self._unread(record, tasks)
-            self._free(record, tasks[record.state[tasks] == State.STORED])
+            self._free(record, tasks[record.state[tasks] == BlockState.STORED])
 
-    def _free(self, record: Record, tasks: Index) -> None:
+    def _free(self, record: StageRecord, tasks: Index) -> None:
         if not len(tasks) or record.in_place:
             return
-        record.state[tasks] = State.RELEASED
+        record.state[tasks] = BlockState.RELEASED
         record.nstored -= len(tasks)
         if not record.nstored:
             self.holding.pop(record, None)

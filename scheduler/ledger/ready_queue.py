@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from ..admission.turns import Turns
-from .stage_record import AWAITED, BESIDE, Record
+from .stage_record import AWAITED, BESIDE, StageRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,10 +22,10 @@ FEW = 4
 """A stage has few tasks when there are no more than so many for each thread that computes."""
 
 _ALL, _LONG = -1, -2
-_Entry = tuple[int, int, int, int, Record]
+_Entry = tuple[int, int, int, int, StageRecord]
 
 
-class Ready:
+class ReadyRecords:
     """Records with ready tasks: all of them, those with a long queue, and those with tasks for one rank.
 
     Each lies in two orders: the latest stages first, or as `leading` says. A change costs no more than finding a place.
@@ -37,13 +37,13 @@ class Ready:
         self._lists: dict[tuple[bool, int], list[_Entry]] = {
             (leading, kind): [] for leading in (False, True) for kind in (_ALL, _LONG, *range(ranks))
         }
-        self._entries: dict[Record, tuple[_Entry, _Entry]] = {}
+        self._entries: dict[StageRecord, tuple[_Entry, _Entry]] = {}
         """By which each is listed."""
-        self.pressing: dict[Record, None] = {}
+        self.pressing: dict[StageRecord, None] = {}
         """Records that somebody waits for, or beside, as long as they are busy."""
         self.turns = Turns()
 
-    def update(self, record: Record) -> None:
+    def update(self, record: StageRecord) -> None:
         """Note that a record's queues have changed."""
         now = {rank for rank, length in record.lengths.items() if length}
         if now:
@@ -67,7 +67,7 @@ class Ready:
         else:
             self._entries.pop(record, None)
 
-    def _unlist(self, record: Record) -> None:
+    def _unlist(self, record: StageRecord) -> None:
         """Take a record off all lists."""
         entries = self._entries.pop(record, None)
         for kind in record.listed if entries is not None else ():
@@ -79,9 +79,9 @@ class Ready:
         entries = self._lists[leading, kind]
         del entries[bisect_left(entries, entry)]
 
-    def press(self, records: Iterable[Record]) -> None:
+    def press(self, records: Iterable[StageRecord]) -> None:
         """Note that records are awaited: so is all that they wait for, and what shares stages with it is beside."""
-        found: list[Record] = []
+        found: list[StageRecord] = []
         reached = list(records)
         while reached:
             record = reached.pop()
@@ -91,7 +91,7 @@ class Ready:
                 reached += [edge.record for edge in record.inputs]
         self.spread(found)
 
-    def spread(self, records: Iterable[Record]) -> None:
+    def spread(self, records: Iterable[StageRecord]) -> None:
         """Note that what shares stages with records goes beside them."""
         reached = list(records)
         while reached:
@@ -101,13 +101,13 @@ class Ready:
                     self._set_pressing(other, BESIDE)
                     reached.append(other)
 
-    def rest(self, record: Record) -> None:
+    def rest(self, record: StageRecord) -> None:
         """Note that a record has no tasks to run."""
         record.pressing = 0
         self.turns.leave(record)
         self.pressing.pop(record, None)
 
-    def _set_pressing(self, record: Record, pressing: int) -> None:
+    def _set_pressing(self, record: StageRecord, pressing: int) -> None:
         self._unlist(record)
         record.pressing = pressing
         if record.stage.gang is None:  # that takes no compute thread
@@ -116,7 +116,7 @@ class Ready:
                 self.turns.enter(record)
         self.update(record)
 
-    def first(self, leading: bool = False) -> Record | None:
+    def first(self, leading: bool = False) -> StageRecord | None:
         """Return the record that goes first, if there is any."""
         entries = self._lists[leading, _ALL]
         return entries[0][-1] if entries else None
@@ -127,7 +127,7 @@ class Ready:
         first = self.first(leading=True)
         return first is not None and first.pressing == AWAITED and first.stage.light
 
-    def candidates(self, rank: int, ahead: bool, leading: bool) -> Iterator[Record]:
+    def candidates(self, rank: int, ahead: bool, leading: bool) -> Iterator[StageRecord]:
         """Yield records that a rank may take tasks from; nothing may change until it is through.
 
         What is run `ahead` comes from the rank's own queues, or from long ones. As long as something is waited for,
@@ -144,7 +144,7 @@ class Ready:
             last = record
 
 
-def _entries_of(record: Record) -> tuple[_Entry, _Entry]:
+def _entries_of(record: StageRecord) -> tuple[_Entry, _Entry]:
     """Return a record's place in each order."""
     awaited, beside = -(record.pressing == AWAITED), -(record.pressing > 0)
     last, first, leading = -record.number, 0, record.leading
@@ -154,7 +154,7 @@ def _entries_of(record: Record) -> tuple[_Entry, _Entry]:
     return (beside, last, first, record.number, record), (awaited, leading, first, record.number, record)
 
 
-def set_leading(records: Sequence[Record], slots: int) -> None:
+def set_leading(records: Sequence[StageRecord], slots: int) -> None:
     """Put records that are planned together, the latest first, into the order in which they lead on.
 
     Last come those that lead to no other, and share an input with one that does. Where stages have few tasks, the
@@ -173,7 +173,7 @@ def set_leading(records: Sequence[Record], slots: int) -> None:
         r.leading, r.few = -place.number, r in chosen
 
 
-def find_heights(records: Sequence[Record]) -> dict[Record, int]:
+def find_heights(records: Sequence[StageRecord]) -> dict[StageRecord, int]:
     """Return how many of some records, the latest first, are on the longest chain from each to the end.
 
     networkx would do it, but takes 25 times as long to be imported as the first computation takes, and each plan would

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...graph.few import ascending
-from .arena import Arena
+from .arena import ArenaAllocator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ...graph.chunks.grid import Index
-    from .stage_record import Record
+    from .stage_record import StageRecord
 
 
 class Slabs:
     """Places slabs and takes them back."""
 
     def __init__(self, arenas: Sequence[int]) -> None:
-        self.arenas = [Arena(size) for size in arenas]
+        self.arenas = [ArenaAllocator(size) for size in arenas]
         self.dropped: list[tuple[int, int]] = []
         """Files that nothing is left in: (rank, number)."""
         self.doomed: list[tuple[set[int], int, int, int]] = []
@@ -33,7 +33,7 @@ class Slabs:
         """Return where slabs go in a rank's arena: as many of them, the first ones, as fit."""
         arena = self.arenas[rank]
         if len(sizes) > 1 and not np.ptp(sizes) and (base := arena.take_run(int(sizes[0]), len(sizes))) is not None:
-            return base + ascending(0, len(sizes)) * Arena.pad_size(int(sizes[0]))
+            return base + ascending(0, len(sizes)) * ArenaAllocator.pad_size(int(sizes[0]))
         offsets = []
         for nbytes in sizes.tolist():
             offset = arena.take(nbytes)
@@ -47,7 +47,7 @@ class Slabs:
         for offset, nbytes in zip(offsets.tolist(), sizes.tolist(), strict=True):
             self.arenas[rank].give(offset, nbytes)
 
-    def free(self, record: Record, tasks: Index) -> None:
+    def free(self, record: StageRecord, tasks: Index) -> None:
         """Take back what tasks are stored in."""
         columns = (record.owner[tasks], record.offset[tasks], record.source[tasks], record.bytes[tasks])
         for rank, offset, source, nbytes in zip(*(c.tolist() for c in columns), strict=True):
@@ -83,7 +83,7 @@ class Slabs:
                 del self._lent[place]
         self.bury(batches, number)
 
-    def expel(self, record: Record, tasks: Index, readers: set[int]) -> None:
+    def expel(self, record: StageRecord, tasks: Index, readers: set[int]) -> None:
         """Have what tasks are stored in taken back by `bury` when those batches have ended that may read it."""
         columns = (record.owner[tasks], record.offset[tasks], record.source[tasks], record.bytes[tasks])
         for rank, offset, source, nbytes in zip(*(c.tolist() for c in columns), strict=True):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..admission.admission import Admission
 
 
-class State:
+class BlockState:
     """What is true of a task. Plain numbers, as columns hold them: an enumeration's members cost more than the sums."""
 
     RELEASED = 0
@@ -41,7 +41,7 @@ WORDS = ("released", "waiting", "ready", "running", "stored", "lost")
 class Input:
     """An edge: which tasks of `record` each of our tasks reads."""
 
-    record: Record
+    record: StageRecord
     reads: Rows
 
     @cached_property
@@ -51,7 +51,7 @@ class Input:
 
 
 @dataclass(eq=False)
-class Record:
+class StageRecord:
     """A stage's tasks.
 
     state, owner, offset, source (-1: the owner's arena, else a spill file) say what is known of a task;
@@ -68,7 +68,7 @@ class Record:
     stage: Stage
     number: int = 0
     inputs: list[Input] = field(default_factory=list)
-    users: dict[Record, Input] = field(default_factory=dict)
+    users: dict[StageRecord, Input] = field(default_factory=dict)
     hold: int = 0
     nstored: int = 0
     nwaiting: int = 0
@@ -133,7 +133,7 @@ class Record:
     @property
     def is_waiting(self) -> NDArray[np.bool_]:
         """Which tasks wait or are ready."""
-        found: NDArray[np.bool_] = (self.state == State.WAITING) | (self.state == State.READY)
+        found: NDArray[np.bool_] = (self.state == BlockState.WAITING) | (self.state == BlockState.READY)
         return found
 
     def waiting_of(self, tasks: Index) -> Index:
@@ -141,13 +141,13 @@ class Record:
         if not self.nwaiting:
             return tasks[:0]
         state = self.state[tasks]
-        found: Index = tasks[(state == State.WAITING) | (state == State.READY)]
+        found: Index = tasks[(state == BlockState.WAITING) | (state == BlockState.READY)]
         return found
 
     @property
     def in_arena(self) -> NDArray[np.bool_]:
         """Which chunks are stored, and not in a spill file."""
-        found: NDArray[np.bool_] = (self.state == State.STORED) & (self.source < 0)
+        found: NDArray[np.bool_] = (self.state == BlockState.STORED) & (self.source < 0)
         return found
 
     @property
@@ -168,7 +168,7 @@ class Record:
 
     def stored_on(self, rank: int) -> Index:
         """Return the tasks whose slabs a rank holds."""
-        return np.flatnonzero((self.owner == rank) & (self.state == State.STORED))
+        return np.flatnonzero((self.owner == rank) & (self.state == BlockState.STORED))
 
     def places_of(self, tasks: Index) -> Index:
         """Return the places in the order of those tasks that have one."""
@@ -185,7 +185,7 @@ class Record:
 
     def enqueue(self, tasks: Index, preferred: NDArray[np.int64]) -> None:
         """Put tasks that became ready into the queues of the ranks they should run on."""
-        self.state[tasks] = State.READY
+        self.state[tasks] = BlockState.READY
         self.nready += len(tasks)
         if self.places is not None and len(tasks) > 1:
             order = np.argsort(self.places[tasks], kind="stable")
@@ -235,12 +235,12 @@ class Record:
 
     def withdraw(self, tasks: Index) -> None:
         """Let tasks wait or be ready no longer."""
-        self.state[tasks] = State.RELEASED
+        self.state[tasks] = BlockState.RELEASED
         self.nwaiting -= len(tasks)
         if self.nready:
             self.nready = 0
             for rank, queue in self.queues.items():
-                left = [run[self.state[run] == State.READY] for run in queue]
+                left = [run[self.state[run] == BlockState.READY] for run in queue]
                 self.queues[rank] = deque(run for run in left if len(run))
                 self.lengths[rank] = sum(map(len, left))
                 self.nready += self.lengths[rank]
@@ -252,7 +252,7 @@ class Batch:
 
     number: int
     rank: int
-    record: Record
+    record: StageRecord
     tasks: Index
     offsets: Index
 
@@ -261,7 +261,7 @@ class Batch:
 class Claim:
     """Chunks of a stage that one job is still to gather: `open` says which."""
 
-    record: Record
+    record: StageRecord
     open: NDArray[np.bool_]
 
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..engine.engine import Engine
-    from .stage_record import Record
+    from .stage_record import StageRecord
 
 REMEMBERED = 4096
 """So many stages are remembered, the latest ones."""
@@ -20,7 +20,7 @@ class Timings:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
-    def note(self, record: Record) -> None:
+    def note(self, record: StageRecord) -> None:
         """Remember what the tasks of a record have taken."""
         if record.ran:
             name = record.stage.token.partition("/")[0]  # without what told apart stages that wrote a user's result

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ClusterError
-from ...workers.rank.chunk_reader import Place
+from ...workers.rank.chunk_reader import SlabPlace
 from ...workers.wire.transport import Region
 from ..ledger.lineage import find_owners
-from ..ledger.stage_record import State
+from ..ledger.stage_record import BlockState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...graph.chunks.grid import Grid, Index
     from ...workers.rank.rank import Rank
     from ..engine.engine import Engine
-    from ..ledger.stage_record import Record
+    from ..ledger.stage_record import StageRecord
 
 Array = np.ndarray[Any, Any]
 AT_ONCE = 8
@@ -58,10 +58,10 @@ class Columns:
         sizes = self.grid.block_sizes(np.asarray(self.blocks(task))) * self.dtype.itemsize
         return np.concatenate([[0], np.cumsum(sizes)])
 
-    def rows(self) -> list[tuple[int, Place]]:
+    def rows(self) -> list[tuple[int, SlabPlace]]:
         """Return each task with its place."""
         columns = (self.tasks, self.owners, self.offsets, self.sources)
-        return [(task, Place(*rest)) for task, *rest in zip(*(c.tolist() for c in columns), strict=True)]
+        return [(task, SlabPlace(*rest)) for task, *rest in zip(*(c.tolist() for c in columns), strict=True)]
 
 
 def find_places(engine: Engine, token: str, rank: int | None = None, block: int | None = None) -> Columns | None:
@@ -87,14 +87,14 @@ def find_places(engine: Engine, token: str, rank: int | None = None, block: int 
     return Columns(token, stage.grid, stage.dtype, stage.blocks_per_task, chosen, *places)
 
 
-def _there(record: Record, tasks: Index) -> Any:
-    return np.ones(len(tasks), bool) if record.in_place else record.state[tasks] == State.STORED
+def _there(record: StageRecord, tasks: Index) -> Any:
+    return np.ones(len(tasks), bool) if record.in_place else record.state[tasks] == BlockState.STORED
 
 
 def read(rank: Rank, columns: Columns, out: Array) -> list[int]:
     """Copy chunks into the array that they make up; return the tasks whose chunks couldn't be read."""
     left: list[int] = []
-    far: list[tuple[int, Place]] = []
+    far: list[tuple[int, SlabPlace]] = []
     for task, place in columns.rows():
         memory = rank.memory(place)
         if memory is None:
@@ -117,7 +117,7 @@ def read_block(rank: Rank, columns: Columns, block: int) -> Array | None:
     return dict(cut(columns, task, slab))[block]
 
 
-def _fetch(rank: Rank, columns: Columns, some: Sequence[tuple[int, Place]], out: Array) -> list[int]:
+def _fetch(rank: Rank, columns: Columns, some: Sequence[tuple[int, SlabPlace]], out: Array) -> list[int]:
     slabs: list[tuple[int, Array, threading.Event, list[bool]]] = []
     for task, place in some:
         into, ended, told = np.empty(int(columns.ends(task)[-1]), np.uint8), threading.Event(), list[bool]()

@@ -120,7 +120,7 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class WatchRequest:
     """Request: count a job's tasks; somebody waits for it."""
 
     job: Job
@@ -146,4 +146,4 @@ class Close:
     """Request: end the engine."""
 
 
-Request = Submit | EndJob | Gathered | Release | Watch | Uncache | Ask | Close
+Request = Submit | EndJob | Gathered | Release | WatchRequest | Uncache | Ask | Close

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ...graph.chunks.grid import Index
-    from ..ledger.stage_record import Record
+    from ..ledger.stage_record import StageRecord
     from .job import Job
 
 
@@ -57,7 +57,7 @@ class Jobs:
         """Return the jobs under way whose targets have this one, and its number there."""
         return [(job, n) for job, n in self._targets.get(token, {}).items() if job in self._under_way]
 
-    def find_affected(self, dependents: Mapping[Record, Index]) -> list[Job]:
+    def find_affected(self, dependents: Mapping[StageRecord, Index]) -> list[Job]:
         """Return the jobs that want some of these tasks, under way or not."""
         found: dict[Job, None] = {}
         for record, tasks in dependents.items():
@@ -69,11 +69,11 @@ class Jobs:
 
     # ---------------------------------------------------------------- progress
 
-    def watch(self, job: Job, records: Mapping[str, Record]) -> None:
+    def watch(self, job: Job, records: Mapping[str, StageRecord]) -> None:
         """Count a job's tasks, those of what its targets wait for among them, and go on counting."""
         for token in self._watched.pop(job, ()):
             _remove(self._watching, token, job)
-        reached: dict[str, Record] = {}
+        reached: dict[str, StageRecord] = {}
         tokens, wanted = list(job.targets), set(job.targets)
         while tokens:
             token = tokens.pop()
@@ -86,7 +86,7 @@ class Jobs:
         for token in reached:
             self._watching.setdefault(token, {})[job] = None
 
-    def watch_again(self, records: Mapping[str, Record]) -> None:
+    def watch_again(self, records: Mapping[str, StageRecord]) -> None:
         """Count anew what the jobs wait for: chunks have been lost."""
         for job in list(self._watched):
             self.watch(job, records)

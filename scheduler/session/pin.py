@@ -18,7 +18,7 @@ PAUSE = 0.01
 """Seconds between looks at what is made again."""
 
 
-class Kept:
+class Pin:
     """The chunks of a persisted array: they are freed when this object goes, or by `release`."""
 
     def __init__(self, session: Session, token: str, job: Job, number: int) -> None:

@@ -94,7 +94,7 @@ def is_foremost(tick: Callable[[], None]) -> bool:
     return _covers[:1] in ([], [tick])
 
 
-class State(NamedTuple):
+class BarState(NamedTuple):
     """What a bar shows: how much is done of all, of what, and what else there is to say."""
 
     done: float
@@ -162,7 +162,7 @@ class Display:
         self._bar: Any = None
         self._lock = threading.Lock()
 
-    def show(self, state: Callable[[], State]) -> None:
+    def show(self, state: Callable[[], BarState]) -> None:
         """Show what `state` gives, once the work has taken long enough, and not too often."""
         now = time.monotonic()
         if self._show is False or now - self._begin < self._delay or now - self._drawn < EVERY:
@@ -237,7 +237,7 @@ class Busy(NamedTuple):
     where: str
 
 
-class Status(NamedTuple):
+class EngineStatus(NamedTuple):
     """What the engine tells a bar: bytes in the arenas, those there are, and what ranks are at."""
 
     used: int
@@ -245,7 +245,7 @@ class Status(NamedTuple):
     busy: list[Busy]
 
 
-def status(engine: Engine) -> Status:
+def status(engine: Engine) -> EngineStatus:
     """Return what is going on; on the engine's thread."""
     ledger = engine.ledger
     first: dict[int, int] = {}
@@ -260,11 +260,11 @@ def status(engine: Engine) -> Status:
         where = f"block {blocks[0]}" if len(blocks) == 1 else f"blocks {blocks[0]} to {blocks[1]}"
         busy.append(Busy(number, rank, f"{where} of {stage.name}"))
     arenas = [arena for arena, alive in zip(ledger.arenas, ledger.alive, strict=True) if alive]
-    return Status(sum(a.used for a in arenas), sum(a.size for a in arenas), busy)
+    return EngineStatus(sum(a.used for a in arenas), sum(a.size for a in arenas), busy)
 
 
 @dataclass
-class Watch:
+class BarWatch:
     """What is said beside a bar: memory in use, and the rank and block that are late."""
 
     engine: Engine
@@ -290,7 +290,7 @@ class Bar:
 
     def __init__(self, setting: str, engine: Engine, job: Job) -> None:
         self._display, self._job = Display(setting, DELAY, "task"), job
-        self._watch, self._note, self._asked = Watch(engine), "", 0.0
+        self._watch, self._note, self._asked = BarWatch(engine), "", 0.0
         self._name = job.name or "compute"
 
     def update(self) -> None:
@@ -300,11 +300,11 @@ class Bar:
             return
         self._display.show(self._state)
 
-    def _state(self) -> State:
+    def _state(self) -> BarState:
         now = time.monotonic()
         if now - self._asked > 5 * EVERY:
             self._asked, self._note = now, self._watch.note()
-        return State(self._job.done, self._job.total, self._name, self._note)
+        return BarState(self._job.done, self._job.total, self._name, self._note)
 
     def close(self) -> None:
         """Erase the bar."""

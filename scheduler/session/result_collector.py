@@ -15,7 +15,7 @@ from ...graph.errors import ClusterError
 from ...graph.few import put
 from ...workers.config import config
 from ...workers.sources.stores.zarr_loop import check_loop
-from .job import Arrival, EndJob, Gathered, Job, Submit, Watch
+from .job import Arrival, EndJob, Gathered, Job, Submit, WatchRequest
 from .progress import Bar
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class ResultCollector:
         check_loop()
         bar = Bar(config.progress, self.engine, job)
         if job.results is None and not job.finished:
-            self.engine.request(Watch(job))
+            self.engine.request(WatchRequest(job))
         try:
             while not job.finished or (job.error is None and self._open):
                 idle, arrival = False, None

@@ -20,12 +20,12 @@ from ...graph.lowering.plan_cache import Prepared
 from ...workers.config import config
 from ..admission.refusal import check_room
 from ..ledger.lineage_checkpoint import follow, is_due
-from ..ledger.stage_record import State
+from ..ledger.stage_record import BlockState
 from ..shared.pages.counting import count_additions, forget_additions
 from .chunk_locations import find_places
 from .html import size_text
 from .job import Close, Job, Release, Submit, Uncache
-from .pin import Kept
+from .pin import Pin
 from .result_collector import ResultCollector, insist, writes_results
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from queue import SimpleQueue
 
     from ...graph.chunks.grid import Grid
-    from ...graph.lowering.plan_cache import Plan
+    from ...graph.lowering.plan_cache import StagePlan
     from ...graph.lowering.stage import Stage
     from ...workers.rank.rank import Rank
     from ...workers.wire.rpc import Calls
@@ -245,7 +245,7 @@ class Session:
         self._watch(roots)
         return ResultCollector(self.engine, job, [root.token for root in roots], list(relied.values()), take)
 
-    def keep(self, roots: Sequence[Expr]) -> list[Kept]:
+    def keep(self, roots: Sequence[Expr]) -> list[Pin]:
         """Start computing expressions behind the caller's back, and keep their chunks; what they share is done once."""
         self.check_open()
         if (behind := self.engine.behind) > AHEAD:  # the engine gets Python's lock meanwhile
@@ -274,7 +274,7 @@ class Session:
                 for root, one in zip(roots, kept, strict=True)
             ]
 
-    def anchor(self, root: Expr, kept: Kept) -> Expr | None:
+    def anchor(self, root: Expr, kept: Pin) -> Expr | None:
         """Return a copy on rank 0 of what is kept, where its lineage is long enough; it begins anew there."""
         if self.place[1] > 1 or not is_due(kept.job, root.nbytes):
             return None
@@ -290,7 +290,7 @@ class Session:
         kept.job.generation, kept.job.past = 0, 0.0
         return leaf(copy, pin)
 
-    def enter(self, jobs: tuple[Job, ...]) -> list[Kept]:
+    def enter(self, jobs: tuple[Job, ...]) -> list[Pin]:
         """Hand in jobs that each keep one target; return what keeps these."""
         with self._lock:
             for job in jobs:
@@ -305,21 +305,21 @@ class Session:
                     self.drop(job.targets[0], job, -1)
                 raise
 
-    def _another(self, token: str) -> Kept:
+    def _another(self, token: str) -> Pin:
         users, job = self._kept[token]
         users.add(number := next(_numbers))
-        return Kept(self, token, job, number)
+        return Pin(self, token, job, number)
 
     def stages(self, roots: Sequence[Expr]) -> list[Stage]:
         """Return the stages that computing these expressions would run."""
         return lower(list(roots), self.is_stored, sum(self.arenas))
 
-    def _lower(self, roots: Sequence[Expr]) -> tuple[Plan, dict[str, Kept]]:
+    def _lower(self, roots: Sequence[Expr]) -> tuple[StagePlan, dict[str, Pin]]:
         """Return the stages to run, and what is stored that they, or the caller, will read, by token.
 
         As long as these objects are there nobody releases it: until the job is handed in, after which its reads count.
         """
-        found: dict[str, Kept | None] = {}
+        found: dict[str, Pin | None] = {}
 
         def is_kept(token: str) -> bool:
             if token not in found:
@@ -341,7 +341,7 @@ class Session:
     def chunk_here(self, root: Expr, block: int) -> Array | None:
         """Return one chunk of a persisted array, read-only and in place; None where it doesn't lie on this node."""
         kept = root.pin
-        if not isinstance(kept, Kept) or not kept.held or kept.session is not self:
+        if not isinstance(kept, Pin) or not kept.held or kept.session is not self:
             raise ClusterError("chunk: the array is not persisted here")
         kept.wait()
 
@@ -351,7 +351,7 @@ class Session:
                 raise ClusterError("chunk: the array was released meanwhile")
             stage = record.stage
             task, position = divmod(block, stage.blocks_per_task)
-            if record.state[task] != State.STORED:  # a dead rank took it along: it is being made again
+            if record.state[task] != BlockState.STORED:  # a dead rank took it along: it is being made again
                 return None
             record.viewed = True  # it stays where it is
             slab = engine.delivery.slab(record, task)
@@ -430,7 +430,7 @@ def _losses(engine: Engine) -> list[str]:
     return engine.losses
 
 
-def _blocks_per_task(kept: dict[str, Kept]) -> dict[str, int]:
+def _blocks_per_task(kept: dict[str, Pin]) -> dict[str, int]:
     return {token: one.job.blocks_per_task for token, one in kept.items()}
 
 

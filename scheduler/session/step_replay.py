@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ...graph.expr.expr import Expr
     from ...graph.lowering.stage import Reads
-    from .pin import Kept
+    from .pin import Pin
     from .session import Session
 
 _numbers = itertools.count()
@@ -40,7 +40,7 @@ class Repeated:
         self._made = {stage.token: stage for stage in self._stages}
         self._reads: dict[tuple[int, ...], dict[str, Reads]] = {}
 
-    def start(self, session: Session, given: Mapping[str, Kept]) -> dict[str, Kept]:
+    def start(self, session: Session, given: Mapping[str, Pin]) -> dict[str, Pin]:
         """Start making the roots of what is given, by token; return what keeps them, by token."""
         session.check_open()
         number = next(_numbers)

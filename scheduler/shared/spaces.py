@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ClusterError
 from ...workers.shared.shared_objects import SharedName
-from ...workers.shared.space import Lent, Offer, Space
+from ...workers.shared.space import Offer, Space, SpaceAnswer
 from ..session.job import Ask
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class Spaces:
         self._loans[number] = _Loan(
             store, waiter.tag, item, waiter.take, waiter.question.rank, waiter.batch, waiter.ticket
         )
-        waiter.question.reply(Lent(number, item.packed))
+        waiter.question.reply(SpaceAnswer(number, item.packed))
         return True
 
     def _end_loan(self, number: int, back: bool) -> None:

@@ -24,13 +24,13 @@ import numpy as np
 
 from ...graph.errors import ClusterError, WaitTimeout
 from ...workers.shared.one_sided.base import OneSided
-from ...workers.shared.one_sided.local_parts import Held, Layout, Spec, Undone
-from ...workers.shared.one_sided.memory import Part, Place
+from ...workers.shared.one_sided.local_parts import ArraySpec, LocalArray, PartLayout, Undone
+from ...workers.shared.one_sided.memory import OwnPart, PartPlace
 from ...workers.shared.one_sided.replicated import Replicated
 from ...workers.shared.one_sided.site import PREFIX, held
-from ...workers.shared.serial_thread import Worker
+from ...workers.shared.serial_thread import SerialThread
 from ...workers.wire.rpc import LOOK
-from ..ledger.stage_record import State
+from ..ledger.stage_record import BlockState
 from ..session.job import Ask
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ...graph.lowering.stage import Stage
     from ...workers.wire.rpc import Question
     from ..engine.engine import Engine
-    from ..ledger.stage_record import Record
+    from ..ledger.stage_record import StageRecord
 
 log = logging.getLogger("windrow")
 Kind = TypeVar("Kind", bound=OneSided)
@@ -49,10 +49,10 @@ Kind = TypeVar("Kind", bound=OneSided)
 class _Entry:
     """An array: what `sync` number `kept` has kept, and where; why it is not what it was, until the next `sync`."""
 
-    spec: Spec
-    layout: Layout | None = None
+    spec: ArraySpec
+    layout: PartLayout | None = None
     kept: int = 0
-    parts: dict[int, Part] = field(default_factory=dict)
+    parts: dict[int, OwnPart] = field(default_factory=dict)
     undone: str = ""
 
     @property
@@ -66,7 +66,7 @@ class _Entry:
         return -1 if self.layout is None else self.layout.number
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> PartPlace | None:
         """Where the driver keeps it."""
         return self.parts[self.kept].place if self.kept in self.parts else None
 
@@ -80,7 +80,7 @@ class Coordinator:
         self.entries: dict[bytes, _Entry] = {}
         self.number = 0
         """That of the last death, as the ledger counts what has harmed gangs."""
-        self._worker = Worker("windrow-arrays")
+        self._worker = SerialThread("windrow-arrays")
         engine.before.append(note_use)
         self.calls.when_lost(self._on_lost)
         engine.anew.append(self._on_anew)
@@ -131,7 +131,7 @@ class Coordinator:
 
     # ---------------------------------------------------------------- making and letting go
 
-    def add(self, spec: Spec) -> None:
+    def add(self, spec: ArraySpec) -> None:
         """Make an array on all ranks."""
         entry = self.entries[spec.token] = _Entry(spec)
         try:
@@ -152,7 +152,7 @@ class Coordinator:
         spec = entry.spec
         while True:
             ranks = [rank for rank, alive in enumerate(engine.ledger.alive) if alive]
-            layout = Layout.deal(spec, self.number, ranks)
+            layout = PartLayout.deal(spec, self.number, ranks)
             limit = 60 + spec.nbytes * (len(ranks) if spec.copies else 1) / 1e8
             try:
                 places = self._ask_all(ranks, "make", spec, layout, entry.kept, entry.place, limit=limit)
@@ -245,12 +245,12 @@ class Coordinator:
         """Copy an array aside, as what is kept next."""
         spec, kept, place = entry.spec, entry.kept + 1, None
         if not spec.copies:
-            entry.parts[kept] = Part(f"{spec.token.hex()}-kept-{kept}", spec.nbytes)
+            entry.parts[kept] = OwnPart(f"{spec.token.hex()}-kept-{kept}", spec.nbytes)
             place = entry.parts[kept].place
         limit = 60 + spec.nbytes / 1e8
         self._ask_all(entry.ranks, "keep", spec.token, entry.number, kept, entry.kept, place, limit=limit)
 
-    def _has_lost(self, layout: Layout | None) -> bool:
+    def _has_lost(self, layout: PartLayout | None) -> bool:
         """Tell whether a rank that has a part is lost; wait until the array counts as undone then."""
         assert layout is not None
         deadline = time.monotonic() + 10
@@ -293,7 +293,7 @@ class Coordinator:
         found = self._take_back(engine, f"rank {', '.join(map(str, ranks))} was lost")
         engine.losses += found
 
-    def _on_anew(self, record: Record) -> None:
+    def _on_anew(self, record: StageRecord) -> None:
         """On the engine's thread: what a rank program has done that is to run again is undone."""
         engine = self._engine()
         if engine is not None and self.entries and used(record.stage):
@@ -328,7 +328,7 @@ class Coordinator:
         for record in list(engine.ledger.records.values()):
             if record.complete or not any(each._held is mine for each in used(record.stage)):
                 continue
-            tasks = np.flatnonzero(record.state != State.STORED)
+            tasks = np.flatnonzero(record.state != BlockState.STORED)
             if record.stage.gang is not None and mine.clean:
                 jobs = engine.jobs.find_affected(engine.ledger.dependents(record, tasks))
                 if any(job in engine.jobs for job in jobs):  # it is under way, and not made again for somebody else
@@ -386,7 +386,7 @@ def count_bytes(engine: Engine, rank: int) -> int:
 def make(engine: Engine, kind: type[Kind], shape: tuple[int, ...], dtype: Any, fill: Any, text: str) -> Kind:
     """Make an array, which is let go of when nothing refers to what is returned."""
     driver = coordinator(engine)
-    spec = Spec(os.urandom(16), kind is Replicated, shape, dtype, fill, text)
+    spec = ArraySpec(os.urandom(16), kind is Replicated, shape, dtype, fill, text)
     try:
         driver.do(partial(driver.add, spec))
         made = kind._of(spec.token)
@@ -424,7 +424,7 @@ def note_use(stages: Sequence[Stage]) -> None:
                 note(each._held, stage.gang is not None)
 
 
-def note(mine: Held, gang: bool) -> None:
+def note(mine: LocalArray, gang: bool) -> None:
     """Note that an array may be written; a rank program that finds it as it was kept can run again."""
     mine.clean = gang and not mine.wrote
     mine.wrote = True

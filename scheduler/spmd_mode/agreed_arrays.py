@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...workers.shared.pages.additions import Addition
-    from ...workers.shared.pages.snapshot import Layout
+    from ...workers.shared.pages.snapshot import PageLayout
     from ...workers.shared.shared_objects import SharedName
     from .leader import Leader
     from .member import MemberSession
@@ -67,7 +67,7 @@ class AgreedArray(SharedArray):
 
     Parameters
     ----------
-    layout : Layout
+    layout : PageLayout
         As rank 0 has made it.
     session : MemberSession
         The script's.
@@ -75,7 +75,7 @@ class AgreedArray(SharedArray):
         What keeps it.
     """
 
-    def __init__(self, layout: Layout, session: MemberSession, pin: object) -> None:
+    def __init__(self, layout: PageLayout, session: MemberSession, pin: object) -> None:
         self._layout, self._session, self._pin = layout, session, pin
         weakref.finalize(self, session.versions.pop, layout.token, None).atexit = False
 
@@ -128,10 +128,10 @@ class AgreedArray(SharedArray):
         return self._session.once(what, about, lambda: None if led is None else led.change(act))
 
 
-def make_agreed(session: MemberSession, layout: Layout) -> AgreedArray:
+def make_agreed(session: MemberSession, layout: PageLayout) -> AgreedArray:
     """Make a shared array; collective over all ranks."""
 
-    def make() -> tuple[Layout, _Keeper]:
+    def make() -> tuple[PageLayout, _Keeper]:
         leader = session.leader
         assert leader is not None
         leader.arrays[layout.token] = LedArray(SharedArray(layout))

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from ...workers.shared.shared_objects import SharedName
     from ...workers.wire.rpc import Question
     from ..session.chunk_locations import Columns
-    from ..session.pin import Kept
+    from ..session.pin import Pin
     from ..session.session import Session
     from .agreed_arrays import LedArray
-    from .reports import Report
+    from .reports import RankReport
 
 log = logging.getLogger("windrow")
 SMALL = 1 << 18
@@ -59,7 +59,7 @@ class Leader:
         self.arrays: dict[str, LedArray] = {}
         """Shared arrays by their tokens."""
         self._holders: dict[str, set[int]] = {}
-        self._reading: dict[int, tuple[list[Kept], set[int]]] = {}
+        self._reading: dict[int, tuple[list[Pin], set[int]]] = {}
         self._guard = threading.Lock()
         self._aside: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._failed: float | None = None
@@ -77,7 +77,7 @@ class Leader:
 
     # ---------------------------------------------------------------- collective calls
 
-    def lead(self, told: Report, roots: Sequence[Expr], act: Callable[[], Any]) -> tuple[Any, Answer]:
+    def lead(self, told: RankReport, roots: Sequence[Expr], act: Callable[[], Any]) -> tuple[Any, Answer]:
         """Wait until all ranks have come to a call, run it, answer them; return its value and what all are told.
 
         What stops it is raised here too.
@@ -110,12 +110,12 @@ class Leader:
             found = [(token, led.renew()) for token, led in self.arrays.items()]
         return tuple((token, name) for token, name in found if name is not None)
 
-    def _note_drops(self, rank: int, told: Report) -> None:
+    def _note_drops(self, rank: int, told: RankReport) -> None:
         with self._guard:
             for name in told.dropped:
                 self._holders.get(name, set()).discard(rank)
 
-    def _hold(self, told: Report) -> None:
+    def _hold(self, told: RankReport) -> None:
         """Note that all ranks hold what they persist together."""
         if told.kind == "persist":
             with self._guard:
@@ -184,7 +184,7 @@ class Leader:
             self._holders[key] = set(self.roll.living)
         return key
 
-    def locate(self, kept: Kept, rank: int | None = None, block: int | None = None) -> Columns:
+    def locate(self, kept: Pin, rank: int | None = None, block: int | None = None) -> Columns:
         """Wait for chunks, and return where they lie: all, a rank's, or one."""
         while True:
             kept.wait()
@@ -234,10 +234,10 @@ class Leader:
         (asked,) = question.what
         question.reply(asked(self.engine))
 
-    def find(self, name: str, number: int = -1) -> Kept:
+    def find(self, name: str, number: int = -1) -> Pin:
         """Return what keeps an array's chunks: the persisted one, or a call's result that is being read."""
         reading, _ = self._reading.get(number, ([], set()))
-        found: Kept | None = next((each for each in reading if each.token == name), self.kept.get(name))
+        found: Pin | None = next((each for each in reading if each.token == name), self.kept.get(name))
         if found is None:
             raise ClusterError("the array is not persisted any more")
         return found

@@ -17,7 +17,7 @@ from ...graph.lowering.lower import lower
 from ...workers.sources import source_reader
 from ..session.chunk_locations import Columns, read, read_block
 from ..session.job import Job
-from ..session.pin import Kept
+from ..session.pin import Pin
 from ..session.result_collector import insist
 from ..session.session import Session
 from .reports import Answer, dumps, report
@@ -37,7 +37,7 @@ LIMIT = 60.0
 """Seconds in which rank 0 answers what takes it no time."""
 
 
-class AgreedKept(Kept):
+class AgreedKept(Pin):
     """A persisted array's chunks: they stay until all ranks have let go of them."""
 
     def __init__(self, session: MemberSession, token: str, number: int) -> None:
@@ -47,16 +47,16 @@ class AgreedKept(Kept):
 
     @property
     def held(self) -> bool:
-        """See `Kept`."""
+        """See `Pin`."""
         return self._finalizer.alive
 
     @property
     def complete(self) -> bool:
-        """See `Kept`."""
+        """See `Pin`."""
         return self.held and bool(self.session.ask(partial(_is_complete, token=self.token)))
 
     def wait(self, deadline: float | None = None) -> bool:
-        """See `Kept`."""
+        """See `Pin`."""
         return bool(self.session.wait_for(self.token, deadline))
 
 
@@ -180,7 +180,7 @@ class MemberSession(Session):
         values = dict(zip(unique, found, strict=True))
         return [values[root.token] for root in roots]
 
-    def keep(self, roots: Sequence[Expr]) -> list[Kept]:
+    def keep(self, roots: Sequence[Expr]) -> list[Pin]:
         """See `Session`."""
         unique = {root.token: root for root in roots}
         leader = self._leader

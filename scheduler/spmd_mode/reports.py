@@ -22,7 +22,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Report:
+class RankReport:
     """What a rank asks for: in its so many-th call, from a line of the script, some expressions by their names.
 
     `dropped` are persisted arrays of which this rank has let go since its last call. `said` describes the arrays.
@@ -61,12 +61,12 @@ class Answer:
     versions: tuple[tuple[str, SharedName], ...] = ()
 
 
-def report(number: int, kind: str, names: Iterable[str], roots: Sequence[Expr], dropped: tuple[str, ...]) -> Report:
+def report(number: int, kind: str, names: Iterable[str], roots: Sequence[Expr], dropped: tuple[str, ...]) -> RankReport:
     """Return the report of a call that the user's line makes."""
     here = origin.find_origin()
     shown = [f"{root.label} {root.shape}" for root in roots[:SHOWN]]
     more = [f"{len(roots) - SHOWN} more"] if len(roots) > SHOWN else []
-    return Report(number, kind, here.call, here.where, tuple(names), ", ".join([*shown, *more]), dropped)
+    return RankReport(number, kind, here.call, here.where, tuple(names), ", ".join([*shown, *more]), dropped)
 
 
 def name_ranks(ranks: Iterable[int]) -> str:
@@ -81,7 +81,7 @@ def name_ranks(ranks: Iterable[int]) -> str:
     return f"rank{'s' * (len(found) > 1)} {', '.join(map(str, found))}"
 
 
-def different(reports: Mapping[int, Report]) -> ClusterError:
+def different(reports: Mapping[int, RankReport]) -> ClusterError:
     """Return the error for ranks that ask for different things."""
     groups: dict[tuple[Any, ...], list[int]] = {}
     for rank in sorted(reports):

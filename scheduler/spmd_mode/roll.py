@@ -14,7 +14,7 @@ from .reports import different, dump_error, name_ranks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from .reports import Answer, Report
+    from .reports import Answer, RankReport
 
     Reply = Callable[[Answer | bytes], None]
 
@@ -26,11 +26,11 @@ PATIENCE = 0.5
 
 
 @dataclass(eq=False)
-class Meeting:
+class CollectiveCall:
     """A collective call: who has come with what, until all have, or it fails."""
 
     begun: float
-    reports: dict[int, Report] = field(default_factory=dict)
+    reports: dict[int, RankReport] = field(default_factory=dict)
     replies: dict[int, Reply] = field(default_factory=dict)
     decided: threading.Event = field(default_factory=threading.Event)
     error: ClusterError | None = None
@@ -53,7 +53,7 @@ class Roll:
     def __init__(self, size: int, limit: Callable[[], float]) -> None:
         self._living = set(range(size))
         self._limit = limit
-        self._meetings: dict[int, Meeting] = {}
+        self._meetings: dict[int, CollectiveCall] = {}
         self._ended: dict[int, str] = {}
         self._shown: set[int] = set()
         self._lock = threading.Condition()
@@ -63,10 +63,10 @@ class Roll:
         """The ranks that aren't lost."""
         return tuple(sorted(self._living))
 
-    def come(self, rank: int, told: Report, reply: Reply) -> Meeting:
+    def come(self, rank: int, told: RankReport, reply: Reply) -> CollectiveCall:
         """Note what a rank asks for; `reply` is called with the answer, or with a pickled error."""
         with self._lock:
-            meeting = self._meetings.setdefault(told.number, Meeting(time.monotonic()))
+            meeting = self._meetings.setdefault(told.number, CollectiveCall(time.monotonic()))
             meeting.reports[rank], meeting.replies[rank] = told, reply
             self._decide(meeting)
             return meeting
@@ -109,7 +109,7 @@ class Roll:
         with self._lock:
             return self._lock.wait_for(lambda: self._living <= set(self._ended), seconds)
 
-    def _decide(self, meeting: Meeting, now: float | None = None) -> None:
+    def _decide(self, meeting: CollectiveCall, now: float | None = None) -> None:
         """Let a call go on when all have come, or fail it; `now` is by the monotonic clock."""
         if meeting.packed is not None:
             self._refuse(meeting, meeting.packed)
@@ -141,7 +141,7 @@ class Roll:
             meeting.packed = packed
             self._refuse(meeting, packed)
 
-    def _refuse(self, meeting: Meeting, packed: bytes) -> None:
+    def _refuse(self, meeting: CollectiveCall, packed: bytes) -> None:
         """Answer those that have come; the call is known until all have."""
         for reply in meeting.replies.values():
             reply(packed)
@@ -149,7 +149,7 @@ class Roll:
         if self._living <= set(meeting.reports) | set(self._ended):
             self._meetings = {n: each for n, each in self._meetings.items() if each is not meeting}
 
-    def _unable(self, reports: dict[int, Report], over: list[int]) -> ClusterError:
+    def _unable(self, reports: dict[int, RankReport], over: list[int]) -> ClusterError:
         told = reports[min(reports)]
         how = "; ".join(f"that of rank {rank} {self._ended[rank]}" for rank in over)
         error = ClusterError(f"{told.describe()}: not all ranks come to it, since some scripts have ended: {how}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...graph.expr.expr import Expr
     from ...graph.kinds.source import HostData
     from ...workers.rank.rank import Rank
-    from ...workers.tasks.orders import Need
+    from ...workers.tasks.orders import MissingArgument
     from ..engine.engine import Engine
     from ..session.session import Session
 
@@ -25,14 +25,14 @@ class NotYet(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Chunks:
+class ChunkPlaces:
     """Where an array's chunks lie: with ranks, or in files that each rank reads."""
 
     columns: Columns
     data: HostData | None
 
     def load(self, rank: Rank) -> Any:
-        """See `Need`."""
+        """See `MissingArgument`."""
         columns = self.columns
         out = np.empty(columns.grid.shape, columns.dtype)
         if self.data is not None:
@@ -46,14 +46,14 @@ class Chunks:
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
+class ComputedArray:
     """An array of a cluster that is this process alone."""
 
     session: Session
     expr: Expr
 
     def load(self, rank: Rank) -> Any:
-        """See `Need`."""
+        """See `MissingArgument`."""
         return self.session.run([self.expr])[0]
 
 
@@ -64,7 +64,7 @@ class ArrayArgument:
     session: Session
     expr: Expr
 
-    def place(self, engine: Engine) -> Need:
+    def place(self, engine: Engine) -> MissingArgument:
         """Return how a rank finds the chunks now.
 
         Raises
@@ -73,7 +73,7 @@ class ArrayArgument:
             Not all are there.
         """
         if engine.shared:
-            return Computed(self.session, self.expr)
+            return ComputedArray(self.session, self.expr)
         kept: Any = self.expr.pin
         if kept.job.error is not None:
             raise kept.job.error
@@ -82,4 +82,4 @@ class ArrayArgument:
             raise NotYet
         operation: Any = self.expr.op
         in_file = len(columns.tasks) and int(columns.owners[0]) < 0
-        return Chunks(columns, operation.data if in_file else None)
+        return ChunkPlaces(columns, operation.data if in_file else None)

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING
 
-from .record import NOBODY, Record, State
+from .record import NOBODY, TaskRecord, TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ ENOUGH = 3
 
 
 @dataclass(slots=True)
-class Site:
+class RankCores:
     """A rank: its cores, and what it is at."""
 
     cores: int
@@ -37,7 +37,7 @@ class Site:
     used: int = 0
     bytes: int = 0
     moved: float = 0.0
-    at: dict[int, Record] = field(default_factory=dict)
+    at: dict[int, TaskRecord] = field(default_factory=dict)
 
 
 class Board:
@@ -52,65 +52,65 @@ class Board:
     """
 
     def __init__(self, cores: Sequence[int], memory: Sequence[int]) -> None:
-        self.sites = [Site(c, m) for c, m in zip(cores, memory, strict=True)]
-        self.records: dict[int, Record] = {}
+        self.sites = [RankCores(c, m) for c, m in zip(cores, memory, strict=True)]
+        self.records: dict[int, TaskRecord] = {}
         self.seconds: dict[str, float] = {}
         """How long calls of a function have taken lately; it has ended well once where it is here."""
-        self.freed: list[Record] = []
+        self.freed: list[TaskRecord] = []
         """Whose results nobody wants any more, to be dropped where they are."""
-        self.hopeless: list[Record] = []
+        self.hopeless: list[TaskRecord] = []
         """What no rank is left for that may run it."""
-        self.orphans: list[Record] = []
+        self.orphans: list[TaskRecord] = []
         """What was submitted by a task that ended without a result, and nobody else takes: to be cancelled."""
-        self._ready: list[tuple[float, int, int, Record]] = []
-        self._ready_here: list[tuple[float, int, int, Record]] = []
+        self._ready: list[tuple[float, int, int, TaskRecord]] = []
+        self._ready_here: list[tuple[float, int, int, TaskRecord]] = []
         self._passed = 0
         self._orders = count()
 
     # ---------------------------------------------------------------- tasks come
 
-    def add(self, record: Record, parent: Record | None = None) -> None:
+    def add(self, record: TaskRecord, parent: TaskRecord | None = None) -> None:
         """Enter a task, whose needs are entered already; `parent` is the one that submits it, and runs."""
         record.enter_below(parent)
         self._await_needs(record)
 
-    def _await_needs(self, record: Record) -> None:
+    def _await_needs(self, record: TaskRecord) -> None:
         """Have a task wait for what it takes; what was dropped of that is made again."""
         pending = [record]
         while pending:
             each = pending.pop()
             self.records[each.number] = each
-            each.state, each.missing = State.WAITING, 0
+            each.state, each.missing = TaskState.WAITING, 0
             for need in each.needs:
                 need.note_waiting(each)
-                if need.state is State.DROPPED:
+                if need.state is TaskState.DROPPED:
                     pending.append(need)
-                    need.state = State.WAITING
+                    need.state = TaskState.WAITING
                 each.missing += not need.there
             if not each.missing:
                 self._make_ready(each)
 
-    def _make_ready(self, record: Record) -> None:
-        record.state = State.READY
+    def _make_ready(self, record: TaskRecord) -> None:
+        record.state = TaskState.READY
         heap = self._ready_here if record.demand.here else self._ready
         # The deepest of nested tasks go first, so that few have begun at a time and wait.
         heappush(heap, (-record.priority, -record.depth, record.number, record))
 
     # ---------------------------------------------------------------- tasks go out
 
-    def assign(self) -> Iterator[tuple[int, Record]]:
+    def assign(self) -> Iterator[tuple[int, TaskRecord]]:
         """Give out what may run: (rank, task), as long as ranks have room."""
         here, site = self._ready_here, self.sites[0]
         while here and site.used < site.cores:
             record = heappop(here)[3]
-            if record.state is State.READY:
+            if record.state is TaskState.READY:
                 self._send(record, 0)
                 yield 0, record
-        kept: list[tuple[float, int, int, Record]] = []
+        kept: list[tuple[float, int, int, TaskRecord]] = []
         while self._ready:
             item = heappop(self._ready)
             record = item[3]
-            if record.state is not State.READY:  # cancelled meanwhile
+            if record.state is not TaskState.READY:  # cancelled meanwhile
                 continue
             rank = self._choose(record)
             if rank is None and self._is_hopeless(record):
@@ -128,14 +128,14 @@ class Board:
         for item in kept:
             heappush(self._ready, item)
 
-    def _send(self, record: Record, rank: int) -> None:
+    def _send(self, record: TaskRecord, rank: int) -> None:
         site = self.sites[rank]
-        record.state, record.rank, record.run, record.order = State.SENT, rank, record.run + 1, next(self._orders)
+        record.state, record.rank, record.run, record.order = TaskState.SENT, rank, record.run + 1, next(self._orders)
         site.used += record.demand.cores
         site.bytes += record.demand.memory
         site.at[record.number] = record
 
-    def _choose(self, record: Record) -> int | None:
+    def _choose(self, record: TaskRecord) -> int | None:
         """Return the rank for a task: one that has what it takes, else one that idles; None while none has room."""
         demand, likely = record.demand, self.seconds.get(record.same)
         free = [
@@ -159,36 +159,36 @@ class Board:
         ]
         return min(room, key=lambda rank: self.sites[rank].used - self.sites[rank].cores) if room else None
 
-    def _no_other(self, record: Record) -> bool:
+    def _no_other(self, record: TaskRecord) -> bool:
         """Tell whether no rank but the driver's is large enough for a task."""
         return not any(_fits(site, record) for site in self.sites[1:])
 
-    def _is_hopeless(self, record: Record) -> bool:
+    def _is_hopeless(self, record: TaskRecord) -> bool:
         if not self._no_other(record):
             return False
         return not _fits(self.sites[0], record) or not self._may_run_here(record, self.seconds.get(record.same))
 
-    def _may_queue_here(self, record: Record, likely: float | None) -> bool:
+    def _may_queue_here(self, record: TaskRecord, likely: float | None) -> bool:
         return self._no_other(record) and self._may_run_here(record, likely)
 
-    def _may_run_here(self, record: Record, likely: float | None) -> bool:
+    def _may_run_here(self, record: TaskRecord, likely: float | None) -> bool:
         """Tell whether rank 0 takes a task: when it is alone, or with long ones of a function that ended well."""
         if self._no_other(record):
             return record.suspect < 2 and (not record.killed or likely is not None)
         return likely is not None and likely >= LONG
 
-    def _nearby(self, record: Record, rank: int) -> int:
+    def _nearby(self, record: TaskRecord, rank: int) -> int:
         return sum(need.nbytes + 1 for need in record.needs if rank in need.holders)
 
-    def hold_back(self, record: Record) -> None:
+    def hold_back(self, record: TaskRecord) -> None:
         """Have a task wait until `resume`, beside what it takes."""
         self.leave(record)
         self._await_needs(record)
-        record.state, record.missing = State.WAITING, record.missing + 1
+        record.state, record.missing = TaskState.WAITING, record.missing + 1
 
-    def resume(self, record: Record) -> None:
+    def resume(self, record: TaskRecord) -> None:
         """Go on with a task that was held back."""
-        if record.state is State.WAITING:
+        if record.state is TaskState.WAITING:
             record.missing -= 1
             if not record.missing:
                 self._make_ready(record)
@@ -211,13 +211,13 @@ class Board:
 
     # ---------------------------------------------------------------- tasks wait for tasks
 
-    def pause(self, record: Record) -> None:
+    def pause(self, record: TaskRecord) -> None:
         """Note that a task waits for others: what it needs of its rank is free for these."""
         if not record.paused:
             self._vacate(record)
             record.paused = True
 
-    def go_on(self, record: Record) -> None:
+    def go_on(self, record: TaskRecord) -> None:
         """Note that a task waits no more; it goes on at once, beside what its rank has begun meanwhile."""
         if record.paused:
             record.paused = False
@@ -225,15 +225,15 @@ class Board:
             site.used += record.demand.cores
             site.bytes += record.demand.memory
 
-    def _vacate(self, record: Record) -> None:
+    def _vacate(self, record: TaskRecord) -> None:
         site = self.sites[record.rank]
         site.used -= record.demand.cores
         site.bytes -= record.demand.memory
 
-    def _abandon_inner(self, record: Record) -> None:
+    def _abandon_inner(self, record: TaskRecord) -> None:
         """Give up what a task has submitted that is to be run again, or never; but what others take goes on."""
         inner, record.inner = record.inner, NOBODY
-        alone: set[Record] = set()
+        alone: set[TaskRecord] = set()
         for each in sorted(inner, key=lambda each: each.number, reverse=True):  # who takes a result comes later
             each.parent = None
             if each.waiting <= alone:
@@ -242,18 +242,18 @@ class Board:
 
     # ---------------------------------------------------------------- tasks end
 
-    def leave(self, record: Record) -> None:
+    def leave(self, record: TaskRecord) -> None:
         """Take a task from its rank."""
         if self.sites[record.rank].at.pop(record.number, None) is not None and not record.paused:
             self._vacate(record)
         record.paused = False
 
-    def find(self, number: int, run: int) -> Record | None:
+    def find(self, number: int, run: int) -> TaskRecord | None:
         """Return a task that a rank tells of; None when that run doesn't count any more."""
         record = self.records.get(number)
-        return record if record is not None and record.state is State.SENT and record.run == run else None
+        return record if record is not None and record.state is TaskState.SENT and record.run == run else None
 
-    def done(self, record: Record, value: bytes | None, nbytes: int, seconds: float) -> None:
+    def done(self, record: TaskRecord, value: bytes | None, nbytes: int, seconds: float) -> None:
         """Note that a task's result is there: with the driver, or on its rank."""
         self.leave(record)
         before = self.seconds.get(record.same)
@@ -268,9 +268,9 @@ class Board:
         if value is not None:  # it can't be lost, so it never runs again
             record.forget_call()
 
-    def settle(self, record: Record) -> None:
+    def settle(self, record: TaskRecord) -> None:
         """Note that a result is there."""
-        record.state = State.DONE
+        record.state = TaskState.DONE
         record.leave_parent()
         for each in record.inner:
             each.parent = None
@@ -279,33 +279,33 @@ class Board:
             need.note_through(record)
             self._drop_unwanted(need)
         for other in list(record.waiting):
-            if other.state is State.WAITING:
+            if other.state is TaskState.WAITING:
                 other.missing -= 1
                 if not other.missing:
                     self._make_ready(other)
         self._drop_unwanted(record)
 
-    def again(self, record: Record) -> None:
+    def again(self, record: TaskRecord) -> None:
         """Have a task run again: it was taken back, an argument was gone, it may fail more often."""
         self.leave(record)
         self._abandon_inner(record)
         self._await_needs(record)
 
-    def fail(self, record: Record, error: BaseException, state: State = State.FAILED) -> list[Record]:
+    def fail(self, record: TaskRecord, error: BaseException, state: TaskState = TaskState.FAILED) -> list[TaskRecord]:
         """End a task, and all that take its result; return them."""
-        ended: list[Record] = []
+        ended: list[TaskRecord] = []
         pending = [record]
         while pending:
             each = pending.pop()
-            if each.state in (State.FAILED, State.CANCELLED):
+            if each.state in (TaskState.FAILED, TaskState.CANCELLED):
                 continue
-            if each.state is State.SENT:
+            if each.state is TaskState.SENT:
                 self.leave(each)
             each.state, each.error = state, error
             each.leave_parent()
             self._abandon_inner(each)
             ended.append(each)
-            pending += [other for other in each.waiting if other.state is not State.DONE]
+            pending += [other for other in each.waiting if other.state is not TaskState.DONE]
             for need in each.needs:
                 need.note_through(each)
                 self._drop_unwanted(need)
@@ -314,23 +314,27 @@ class Board:
             self.records.pop(each.number, None)
         return ended
 
-    def release(self, record: Record) -> None:
+    def release(self, record: TaskRecord) -> None:
         """Note that no future of a task lives."""
         record.wanted = False
         self._drop_unwanted(record)
 
-    def _drop_unwanted(self, record: Record) -> None:
+    def _drop_unwanted(self, record: TaskRecord) -> None:
         """Forget a result that nobody wants; a task that is still to run runs, as the user said."""
-        if record.wanted or record.waiting or record.state not in (State.DONE, State.FAILED, State.CANCELLED):
+        if (
+            record.wanted
+            or record.waiting
+            or record.state not in (TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED)
+        ):
             return
         self.records.pop(record.number, None)
-        if record.state is State.DONE and not record.placed and record.value is None:
-            record.state = State.DROPPED
+        if record.state is TaskState.DONE and not record.placed and record.value is None:
+            record.state = TaskState.DROPPED
             self.freed.append(record)
 
     # ---------------------------------------------------------------- ranks go
 
-    def lose(self, rank: int) -> list[Record]:
+    def lose(self, rank: int) -> list[TaskRecord]:
         """Take a rank out: what it was at runs elsewhere, what it had is made again. Return what killed too many."""
         site = self.sites[rank]
         site.alive = False
@@ -359,17 +363,17 @@ class Board:
                     lost.append(record)
         for record in lost:
             for other in record.waiting:
-                if other.state is State.READY:
-                    other.state, other.missing = State.WAITING, 0
-                if other.state is State.WAITING:
+                if other.state is TaskState.READY:
+                    other.state, other.missing = TaskState.WAITING, 0
+                if other.state is TaskState.WAITING:
                     other.missing += 1
             self._await_needs(record)
 
 
-def _in_order(site: Site) -> list[Record]:
+def _in_order(site: RankCores) -> list[TaskRecord]:
     """Return what a rank was given and what doesn't wait for other tasks, in that order."""
     return sorted((record for record in site.at.values() if not record.paused), key=lambda record: record.order)
 
 
-def _fits(site: Site, record: Record) -> bool:
+def _fits(site: RankCores, record: TaskRecord) -> bool:
     return site.alive and record.demand.cores <= site.cores and record.demand.memory <= site.memory

@@ -39,15 +39,15 @@ from ...workers.tasks.orders import (
 from .arrays import NotYet
 from .board import Board
 from .errors import cancelled, deadly, read_error, unread
-from .future import THERE, Future, Watch
-from .record import NOBODY, Function, Record, State
+from .future import THERE, Future, FutureReference
+from .record import NOBODY, Function, TaskRecord, TaskState
 from .remote_futures import RemoteFutures
-from .snapshots import Snapshots
+from .snapshots import PlacedSnapshots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...workers.tasks.orders import Need
+    from ...workers.tasks.orders import MissingArgument
     from ...workers.wire.rpc import Question
     from ..engine.engine import Engine
 
@@ -68,14 +68,14 @@ class Dispatcher:
         self.board = Board(cores, [arena.size for arena in engine.ledger.arenas])
         self.lock = threading.RLock()
         self._made = threading.Condition(self.lock)
-        self._released: deque[Record] = deque()
-        self._watches: dict[int, Watch] = {}
+        self._released: deque[TaskRecord] = deque()
+        self._watches: dict[int, FutureReference] = {}
         self._functions_gone: deque[tuple[int, set[int]]] = deque()
         self._placed_gone: deque[tuple[int, set[int]]] = deque()
-        self._late: deque[tuple[float, Record]] = deque()
+        self._late: deque[tuple[float, TaskRecord]] = deque()
         self.functions: weakref.WeakKeyDictionary[Any, tuple[tuple[Any, ...], Function]] = weakref.WeakKeyDictionary()
         """What was sent of users' functions that can't change, as long as these live, with what tells that."""
-        self.snapshots = Snapshots(self)
+        self.snapshots = PlacedSnapshots(self)
         self.awaited: set[Future] = set()
         """What executors were given and hasn't ended: it is awaited before the process ends."""
         self._calls.serve(ENDED, self._on_ended)
@@ -93,7 +93,7 @@ class Dispatcher:
         weakref.finalize(function, self._functions_gone.append, (function.number, function.known))
         return function
 
-    def enter(self, records: Sequence[Record]) -> list[Future]:
+    def enter(self, records: Sequence[TaskRecord]) -> list[Future]:
         """Enter tasks, and return futures of those that are wanted for themselves, not for others alone."""
         futures: list[Future] = []
         with self.lock:
@@ -112,7 +112,7 @@ class Dispatcher:
         self._transport.wake()
         return futures
 
-    def find_parent(self, number: int, run: int) -> Record:
+    def find_parent(self, number: int, run: int) -> TaskRecord:
         """Return a task that submits others; under the lock.
 
         Raises
@@ -125,21 +125,21 @@ class Dispatcher:
             raise ClusterError("submit: the task that submits was cancelled, or is run again elsewhere")
         return parent
 
-    def enter_for(self, records: Sequence[Record], parent: Record) -> None:
+    def enter_for(self, records: Sequence[TaskRecord], parent: TaskRecord) -> None:
         """Enter tasks whose futures are on other ranks, submitted there by a task; under the lock."""
         self._complete(self._add(records, parent))
         self._transport.wake()
 
-    def _add(self, records: Sequence[Record], parent: Record | None) -> list[tuple[Record, Any]]:
-        ended: list[tuple[Record, Any]] = []
+    def _add(self, records: Sequence[TaskRecord], parent: TaskRecord | None) -> list[tuple[TaskRecord, Any]]:
+        ended: list[tuple[TaskRecord, Any]] = []
         for record in records:
-            failed = next((n for n in record.needs if n.state in (State.FAILED, State.CANCELLED)), None)
+            failed = next((n for n in record.needs if n.state in (TaskState.FAILED, TaskState.CANCELLED)), None)
             self.board.add(record, parent)
             if failed is not None and failed.error is not None:
                 ended += self._end(record, failed.error, failed.state)
         return ended
 
-    def place(self, record: Record, value: Any) -> Future:
+    def place(self, record: TaskRecord, value: Any) -> Future:
         """Enter a value that the driver has, as if a task had returned it."""
         with self.lock:
             if self._closed:
@@ -150,7 +150,7 @@ class Dispatcher:
         future.set_result(value)
         return future
 
-    def place_for(self, record: Record, value: Any) -> None:
+    def place_for(self, record: TaskRecord, value: Any) -> None:
         """Enter a value whose future is on another rank."""
         with self.lock:
             self._engine.local.tasks.keep_copy(record.number, value)
@@ -165,16 +165,16 @@ class Dispatcher:
         sites = self.board.sites
         return max(site.cores for site in sites), max(site.memory for site in sites)
 
-    def look(self, record: Record) -> State:
+    def look(self, record: TaskRecord) -> TaskState:
         """Return what a task is at."""
         return record.state
 
-    def fetch(self, record: Record) -> Any:
+    def fetch(self, record: TaskRecord) -> Any:
         """Return a result that is on ranks; wait for it to be made again where they are lost."""
         while True:
             self._calls.check()
             with self._made:
-                while record.state not in (State.DONE, State.FAILED, State.CANCELLED):
+                while record.state not in (TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED):
                     self._made.wait(1.0)
                     if self._closed:
                         raise ClusterError(f"result: the cluster was closed; {record.title} is gone")
@@ -187,36 +187,36 @@ class Dispatcher:
                 return Made(record.number, holders, record.title).bring(self._engine.local)
             time.sleep(0.001)  # its rank was just lost
 
-    def cancel(self, record: Record, running: bool) -> bool:
+    def cancel(self, record: TaskRecord, running: bool) -> bool:
         """Cancel a task that hasn't begun, or with `running` one that runs; tell whether it is cancelled."""
         with self.lock:
             rank, run = record.rank, record.run
-            if record.state in (State.WAITING, State.READY):
-                self._complete(self._end(record, cancelled(record), State.CANCELLED))
+            if record.state in (TaskState.WAITING, TaskState.READY):
+                self._complete(self._end(record, cancelled(record), TaskState.CANCELLED))
                 return True
-            if record.state is not State.SENT:
+            if record.state is not TaskState.SENT:
                 return _is_cancelled(record)
         with contextlib.suppress(ClusterError):
             if self._calls.ask(rank, TAKE_BACK, [record.number]):
                 with self.lock:
-                    ended = self._end(record, cancelled(record), State.CANCELLED) if record.run == run else []
+                    ended = self._end(record, cancelled(record), TaskState.CANCELLED) if record.run == run else []
                 self._complete(ended)
                 return _is_cancelled(record)
         return running and self._interrupt(record, rank, run)
 
-    def _interrupt(self, record: Record, rank: int, run: int) -> bool:
+    def _interrupt(self, record: TaskRecord, rank: int, run: int) -> bool:
         """End a task that runs; after a while with its rank. Tell whether it is cancelled."""
         self.interrupt(record)
         for limit in (GRACE, LIMIT):
             with self._made:
-                if self._made.wait_for(lambda: record.state is not State.SENT or record.run != run, limit):
+                if self._made.wait_for(lambda: record.state is not TaskState.SENT or record.run != run, limit):
                     break
             if not rank:
                 break
             self._engine.ask(partial(_kill, rank=rank))
         return _is_cancelled(record)
 
-    def abandon(self, record: Record) -> None:
+    def abandon(self, record: TaskRecord) -> None:
         """Cancel a task that nobody wants any more, and what was called for it alone."""
         several = [record]
         while several and not self._closed:
@@ -228,10 +228,10 @@ class Dispatcher:
             self.interrupt(each)
             several += needs
 
-    def interrupt(self, record: Record) -> None:
+    def interrupt(self, record: TaskRecord) -> None:
         """Cancel a task, or have it end at its next line of Python; nothing waits for that, and no rank ends."""
         until = time.monotonic() + GRACE
-        while not self.cancel(record, False) and record.state is State.SENT and time.monotonic() < until:
+        while not self.cancel(record, False) and record.state is TaskState.SENT and time.monotonic() < until:
             with self.lock:
                 record.doomed = True
             try:
@@ -246,11 +246,11 @@ class Dispatcher:
         while self.awaited and not self._closed and not self._engine.over:
             wait(list(self.awaited), 1.0)
 
-    def _watch_future(self, future: Future, record: Record) -> None:
-        record.future = self._watches[record.number] = Watch(future, self, record)
+    def _watch_future(self, future: Future, record: TaskRecord) -> None:
+        record.future = self._watches[record.number] = FutureReference(future, self, record)
 
-    def release(self, record: Record) -> None:
-        """Note that a task's future is gone, on the thread of `Watch`."""
+    def release(self, record: TaskRecord) -> None:
+        """Note that a task's future is gone, on the thread of `FutureReference`."""
         self._watches.pop(record.number, None)
         if record.interrupted:
             self.abandon(record)
@@ -267,7 +267,7 @@ class Dispatcher:
             return
         orders: dict[int, list[TaskOrder]] = defaultdict(list)
         functions: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
-        ended: list[tuple[Record, Any]] = []
+        ended: list[tuple[TaskRecord, Any]] = []
         with self.lock:
             while self._released:
                 board.release(self._released.popleft())
@@ -304,21 +304,21 @@ class Dispatcher:
             self._calls.tell(rank, GIVE_UP, [number])
             self._calls.tell(rank, INTERRUPT, number)
 
-    def _stop_orphans(self, ended: list[tuple[Record, Any]]) -> list[tuple[int, int]]:
+    def _stop_orphans(self, ended: list[tuple[TaskRecord, Any]]) -> list[tuple[int, int]]:
         """Cancel what was submitted by tasks that ended without a result; return those to be stopped, with ranks."""
         stops: list[tuple[int, int]] = []
         while self.board.orphans:
             record = self.board.orphans.pop()
-            if record.state in (State.WAITING, State.READY):
-                ended += self._end(record, cancelled(record), State.CANCELLED)
-            elif record.state is State.SENT:
+            if record.state in (TaskState.WAITING, TaskState.READY):
+                ended += self._end(record, cancelled(record), TaskState.CANCELLED)
+            elif record.state is TaskState.SENT:
                 record.doomed = True
                 stops.append((record.rank, record.number))
         return stops
 
-    def _order(self, record: Record, now: float, ended: list[tuple[Record, Any]]) -> TaskOrder | None:
+    def _order(self, record: TaskRecord, now: float, ended: list[tuple[TaskRecord, Any]]) -> TaskOrder | None:
         """Return what a rank is told of a task; None where an array that it takes isn't there, now or ever."""
-        needs: list[tuple[int, Need]] = []
+        needs: list[tuple[int, MissingArgument]] = []
         for each in record.needs:
             if each.value is not None:
                 needs.append((each.number, Given(each.value)))
@@ -343,7 +343,7 @@ class Dispatcher:
         drops: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         while self.board.freed:
             record = self.board.freed.pop()
-            if record.state is not State.DROPPED:  # it is wanted again
+            if record.state is not TaskState.DROPPED:  # it is wanted again
                 record.copies = {*record.copies, *record.holders}
                 continue
             for rank in record.holders | record.copies:
@@ -364,7 +364,7 @@ class Dispatcher:
 
     def _on_ended(self, question: Question) -> None:
         (ends,) = question.what
-        ended: list[tuple[Record, Any]] = []
+        ended: list[tuple[TaskRecord, Any]] = []
         stale: list[int] = []
         with self.lock:
             self.board.sites[question.rank].moved = time.monotonic()
@@ -387,7 +387,7 @@ class Dispatcher:
                 (self.board.pause if waits else self.board.go_on)(record)
         self._transport.wake()  # one's own questions come after what is done before sending
 
-    def _take(self, record: Record, end: TaskEnd) -> list[tuple[Record, Any]]:
+    def _take(self, record: TaskRecord, end: TaskEnd) -> list[tuple[TaskRecord, Any]]:
         """Note how a task ended; return what futures are to be told."""
         board = self.board
         if end.how in (RETURNED, KEPT):
@@ -395,7 +395,7 @@ class Dispatcher:
             board.done(record, value, end.nbytes, end.seconds)
             return [(record, pickle.loads(end.packed) if value is not None else THERE)]
         if record.doomed:
-            return self._end(record, cancelled(record), State.CANCELLED)
+            return self._end(record, cancelled(record), TaskState.CANCELLED)
         if end.how == UNREAD:
             record.unread += 1
             if record.unread > MOST_UNREAD:
@@ -412,23 +412,25 @@ class Dispatcher:
             return []
         return self._end(record, read_error(record, end.packed, self._transport.peers[record.rank]))
 
-    def _end(self, record: Record, error: BaseException, state: State = State.FAILED) -> list[tuple[Record, Any]]:
+    def _end(
+        self, record: TaskRecord, error: BaseException, state: TaskState = TaskState.FAILED
+    ) -> list[tuple[TaskRecord, Any]]:
         """End a task without a result, and those that take it; return what futures are to be told."""
         ended = [(each, error) for each in self.board.fail(record, error, state)]
         if self.board.orphans:
             self._transport.wake()
         return ended
 
-    def _complete(self, ended: list[tuple[Record, Any]]) -> None:
+    def _complete(self, ended: list[tuple[TaskRecord, Any]]) -> None:
         """Tell futures; not under the lock, but callbacks are on a thread of their own anyway."""
         for record, found in ended:
             future = record.future() if record.future is not None else None
             if future is None or future.done():
                 continue
             with contextlib.suppress(InvalidStateError):
-                if record.state is State.CANCELLED:
+                if record.state is TaskState.CANCELLED:
                     future._note_cancelled()
-                elif record.state is State.FAILED:
+                elif record.state is TaskState.FAILED:
                     future.set_exception(found)
                 else:
                     future.set_result(found)
@@ -437,14 +439,14 @@ class Dispatcher:
                 self._made.notify_all()
 
     def _on_lost(self, ranks: tuple[int, ...]) -> None:
-        ended: list[tuple[Record, Any]] = []
+        ended: list[tuple[TaskRecord, Any]] = []
         with self.lock:
             for rank in ranks:
                 if not self.board.sites[rank].alive:
                     continue
                 doomed = [r for r in self.board.sites[rank].at.values() if r.doomed]
                 for record in doomed:
-                    ended += self._end(record, cancelled(record), State.CANCELLED)
+                    ended += self._end(record, cancelled(record), TaskState.CANCELLED)
                 for record in self.board.lose(rank):
                     ended += self._end(record, deadly(record))
             self._made.notify_all()
@@ -452,11 +454,11 @@ class Dispatcher:
 
     def close(self) -> None:
         """End all that waits."""
-        ended: list[tuple[Record, Any]] = []
+        ended: list[tuple[TaskRecord, Any]] = []
         with self.lock:
             self._closed = True
             for record in list(self.board.records.values()):
-                if record.state is not State.DONE:
+                if record.state is not TaskState.DONE:
                     error = ClusterError(f"the cluster was closed before task {record.title} had ended")
                     ended += self._end(record, error)
             self._made.notify_all()
@@ -464,8 +466,8 @@ class Dispatcher:
         self.snapshots.close()
 
 
-def _is_cancelled(record: Record) -> bool:
-    return record.state is State.CANCELLED
+def _is_cancelled(record: TaskRecord) -> bool:
+    return record.state is TaskState.CANCELLED
 
 
 def _kill(engine: Engine, rank: int) -> None:

@@ -10,19 +10,19 @@ from ...workers.tasks.packing import unpack_error
 
 if TYPE_CHECKING:
     from ...workers.wire.transport import Peer
-    from .record import Record
+    from .record import TaskRecord
 
 
 MOST_NOTES = 48
 """Notes from which on tasks add none: an error may come out of tasks that are within each other by the hundred."""
 
 
-def cancelled(record: Record) -> BaseException:
+def cancelled(record: TaskRecord) -> BaseException:
     """Return the exception of a task that was cancelled, for those that take its result."""
     return CancelledError(f"task {record.title} was cancelled")
 
 
-def deadly(record: Record) -> BaseException:
+def deadly(record: TaskRecord) -> BaseException:
     """Return the exception of a task at which ranks died."""
     count = max(len(record.killed), record.suspect)
     if not count:
@@ -39,14 +39,14 @@ def deadly(record: Record) -> BaseException:
     )
 
 
-def unread(record: Record) -> BaseException:
+def unread(record: TaskRecord) -> BaseException:
     """Return the exception of a task whose arguments are not to be had."""
     return _noted(
         ClusterError(f"{record.name}: an argument of task {record.label} can't be read from the other ranks"), record
     )
 
 
-def read_error(record: Record, packed: bytes, peer: Peer) -> BaseException:
+def read_error(record: TaskRecord, packed: bytes, peer: Peer) -> BaseException:
     """Return what a task raised, with notes: the task, the rank, the user's line, the remote traceback."""
     error, text = unpack_error(packed, f"{record.name}: what task {record.label} raised can't be read here")
     if not isinstance(error, Exception):  # an exit, or a KeyboardInterrupt of the function's own
@@ -60,7 +60,7 @@ def read_error(record: Record, packed: bytes, peer: Peer) -> BaseException:
     return error
 
 
-def _noted(error: BaseException, record: Record) -> BaseException:
+def _noted(error: BaseException, record: TaskRecord) -> BaseException:
     if record.origin:
         error.add_note(f"the task was submitted at {record.origin}")
     return error

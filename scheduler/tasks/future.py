@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from ...graph.errors import ArgumentError, WaitTimeout
 from ...workers.tasks.current import current_task, waiting
-from .record import State
+from .record import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
 
-    from .record import Function, Record
-    from .snapshots import Snapshots
+    from .record import Function, TaskRecord
+    from .snapshots import PlacedSnapshots
 
 
 class Runner(Protocol):
@@ -28,7 +28,7 @@ class Runner(Protocol):
 
     functions: weakref.WeakKeyDictionary[Any, tuple[tuple[Any, ...], Function]]
     """What was sent of users' functions that can't change, as long as these live, with what tells that."""
-    snapshots: Snapshots
+    snapshots: PlacedSnapshots
     awaited: set[Future]
     """What executors were given and hasn't ended."""
 
@@ -36,11 +36,11 @@ class Runner(Protocol):
         """Have ranks forget a function when no task has it any more."""
         ...
 
-    def enter(self, records: Sequence[Record]) -> list[Future]:
+    def enter(self, records: Sequence[TaskRecord]) -> list[Future]:
         """Enter tasks, and return futures of those that are wanted for themselves, not for others alone."""
         ...
 
-    def place(self, record: Record, value: Any) -> Future:
+    def place(self, record: TaskRecord, value: Any) -> Future:
         """Enter a value that is at hand, as if a task had returned it."""
         ...
 
@@ -48,19 +48,19 @@ class Runner(Protocol):
         """Return the most cores and bytes that a task may ask for."""
         ...
 
-    def fetch(self, record: Record) -> Any:
+    def fetch(self, record: TaskRecord) -> Any:
         """Return a result that is on ranks."""
         ...
 
-    def cancel(self, record: Record, running: bool) -> bool:
+    def cancel(self, record: TaskRecord, running: bool) -> bool:
         """Cancel a task, perhaps one that runs; tell whether it is cancelled."""
         ...
 
-    def look(self, record: Record) -> State:
+    def look(self, record: TaskRecord) -> TaskState:
         """Return what a task is at."""
         ...
 
-    def release(self, record: Record) -> None:
+    def release(self, record: TaskRecord) -> None:
         """Note that a task's future is gone."""
         ...
 
@@ -73,7 +73,7 @@ THERE = _There()
 _callbacks: SimpleQueue[Callable[[], None]] = SimpleQueue()
 _caller: list[threading.Thread] = []
 _guard = threading.Lock()
-_gone: SimpleQueue[Watch] = SimpleQueue()
+_gone: SimpleQueue[FutureReference] = SimpleQueue()
 _releaser: list[threading.Thread] = []
 _called: set[Future] = set()
 """Futures with callbacks that haven't ended: the user may have let go of them."""
@@ -113,7 +113,7 @@ class _Waiters(list[Any]):
         super().append(waiter)
 
 
-class Watch(weakref.ref["Future"]):
+class FutureReference(weakref.ref["Future"]):
     """A reference to a future; when that goes, its dispatcher is told, on a thread of its own.
 
     Whoever lets go of a future runs no Python for it: an interrupt that came just then would be lost.
@@ -121,11 +121,11 @@ class Watch(weakref.ref["Future"]):
 
     __slots__ = ("_dispatcher", "_record")
 
-    def __new__(cls, future: Future, dispatcher: Runner, record: Record) -> Self:
+    def __new__(cls, future: Future, dispatcher: Runner, record: TaskRecord) -> Self:
         """Watch a future."""
         return super().__new__(cls, future, _gone.put)
 
-    def __init__(self, future: Future, dispatcher: Runner, record: Record) -> None:
+    def __init__(self, future: Future, dispatcher: Runner, record: TaskRecord) -> None:
         self._dispatcher, self._record = weakref.ref(dispatcher), record
         if not _releaser or not _releaser[0].is_alive():
             with _guard:
@@ -180,7 +180,7 @@ class Future(concurrent.futures.Future[Any]):
     36
     """
 
-    def __init__(self, record: Record, dispatcher: Runner) -> None:
+    def __init__(self, record: TaskRecord, dispatcher: Runner) -> None:
         super().__init__()
         self._record, self._dispatcher = record, dispatcher
         if current_task() is not None:
@@ -339,7 +339,7 @@ class Future(concurrent.futures.Future[Any]):
         >>> future.result(), future.running()
         (1, False)
         """
-        return not self.done() and self._dispatcher.look(self._record) is State.SENT
+        return not self.done() and self._dispatcher.look(self._record) is TaskState.SENT
 
     def _note_cancelled(self) -> None:
         """Have who waits know that it is cancelled; called by the dispatcher."""

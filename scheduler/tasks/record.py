@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...workers.tasks.needs import Held
-    from ...workers.tasks.orders import Need
+    from ...workers.tasks.needs import LocalCall
+    from ...workers.tasks.orders import MissingArgument
     from ..engine.engine import Engine
 
 
-class Placed(Protocol):
+class PlacedArgument(Protocol):
     """An argument that lies with the engine's ranks."""
 
-    def place(self, engine: Engine) -> Need:
+    def place(self, engine: Engine) -> MissingArgument:
         """Return how a rank finds it now; on the engine's thread."""
         ...
 
@@ -42,7 +42,7 @@ class Outcome(Protocol):
         ...
 
 
-class State(Enum):
+class TaskState(Enum):
     """What a task is at."""
 
     WAITING = "waiting"  # for results of others
@@ -87,7 +87,7 @@ class Demand:
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
-class Record:
+class TaskRecord:
     """A task: its call, what it takes, and where its result is.
 
     `needs` are the tasks whose results it takes, `arrays` what its pickle names by other numbers. `used` is kept with
@@ -101,16 +101,16 @@ class Record:
 
     number: int
     name: str
-    call: bytes | Held
+    call: bytes | LocalCall
     function: Function | None
-    needs: tuple[Record, ...]
-    arrays: tuple[tuple[int, Placed], ...]
+    needs: tuple[TaskRecord, ...]
+    arrays: tuple[tuple[int, PlacedArgument], ...]
     used: tuple[object, ...]
     demand: Demand
     same: str
     origin: str = ""
     wanted: bool = True
-    state: State = State.WAITING
+    state: TaskState = TaskState.WAITING
     run: int = 0
     rank: int = -1
     order: int = 0
@@ -127,16 +127,16 @@ class Record:
     copies: set[int] = NOBODY
     nbytes: int = 0
     error: BaseException | None = None
-    waiting: set[Record] = NOBODY
+    waiting: set[TaskRecord] = NOBODY
     killed: frozenset[int] = NOBODY
     future: Callable[[], Outcome | None] | None = None
-    parent: Record | None = None
-    inner: set[Record] = NOBODY
+    parent: TaskRecord | None = None
+    inner: set[TaskRecord] = NOBODY
     depth: int = 0
     priority: float = 0.0
     paused: bool = False
 
-    def enter_below(self, parent: Record | None) -> None:
+    def enter_below(self, parent: TaskRecord | None) -> None:
         """Note which task submitted it; it is as urgent as that at least."""
         self.priority = self.demand.priority
         if parent is None:
@@ -161,14 +161,14 @@ class Record:
         else:
             self.copies = {rank}
 
-    def note_waiting(self, other: Record) -> None:
+    def note_waiting(self, other: TaskRecord) -> None:
         """Note that another task takes its result."""
         if self.waiting:
             self.waiting.add(other)
         else:
             self.waiting = {other}
 
-    def note_through(self, other: Record) -> None:
+    def note_through(self, other: TaskRecord) -> None:
         """Note that another task doesn't wait for it any more."""
         if self.waiting:
             self.waiting.discard(other)
@@ -191,4 +191,4 @@ class Record:
     @property
     def there(self) -> bool:
         """Whether its result is to be had."""
-        return self.state is State.DONE
+        return self.state is TaskState.DONE

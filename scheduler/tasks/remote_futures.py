@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import ClusterError
 from ...workers.tasks.packing import pack_error
 from .future import THERE
-from .record import Demand, Function, Record
+from .record import Demand, Function, TaskRecord
 from .remote_orders import (
     CANCEL,
     CANCELLED,
@@ -41,7 +41,7 @@ class RemoteFuture:
 
     __slots__ = ("_calls", "_done", "_rank", "_record")
 
-    def __init__(self, calls: Calls, rank: int, record: Record) -> None:
+    def __init__(self, calls: Calls, rank: int, record: TaskRecord) -> None:
         self._calls, self._rank, self._record, self._done = calls, rank, record, False
 
     def __call__(self) -> RemoteFuture:
@@ -82,7 +82,7 @@ class RemoteFutures:
 
     def __init__(self, dispatcher: Dispatcher, calls: Calls) -> None:
         self._dispatcher, self._calls = dispatcher, calls
-        self._records: defaultdict[int, dict[int, Record]] = defaultdict(dict)
+        self._records: defaultdict[int, dict[int, TaskRecord]] = defaultdict(dict)
         self._functions: defaultdict[int, dict[int, Function]] = defaultdict(dict)
         for service, handler in (
             (SUBMIT, self._submit),
@@ -109,12 +109,12 @@ class RemoteFutures:
             for each in submitted:
                 self._calls.tell(rank, OUTCOME, Ended(each.number, RAISED, packed))
 
-    def _enter(self, rank: int, task: Submitted) -> Record:
+    def _enter(self, rank: int, task: Submitted) -> TaskRecord:
         held = self._records[rank]
         function = self._functions[rank][task.function] if task.function else None
         needs = tuple(held[number] for number in task.needs)
         used = () if function is None else (function,)
-        record = Record(
+        record = TaskRecord(
             task.number, task.name, task.call, function, needs, (), used, task.demand, task.same, task.origin
         )
         record.future = RemoteFuture(self._calls, rank, record)
@@ -168,7 +168,7 @@ class RemoteFutures:
     def _place(self, question: Question) -> None:
         """Take what a task has for many calls; it stays with the driver, so that no death takes it."""
         number, name, value = question.what
-        record = Record(number, name, b"", None, (), (), (), Demand(), name)
+        record = TaskRecord(number, name, b"", None, (), (), (), Demand(), name)
         self._dispatcher.place_for(record, value)
         self._records[question.rank][number] = record
         question.reply()

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import ClusterError
 from ...workers.tasks.current import current_task
 from ...workers.tasks.lending import LIMIT
-from ...workers.tasks.needs import Held, Made
+from ...workers.tasks.needs import LocalCall, Made
 from ...workers.tasks.orders import Unread
 from ...workers.tasks.packing import unpack_error
-from .future import THERE, Future, Watch
-from .record import Function, Record, State
+from .future import THERE, Future, FutureReference
+from .record import Function, TaskRecord, TaskState
 from .remote_orders import (
     CANCEL,
     CANCELLED,
@@ -33,7 +33,7 @@ from .remote_orders import (
     SUBMIT,
     Submitted,
 )
-from .snapshots import Snapshots
+from .snapshots import PlacedSnapshots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,14 +63,14 @@ class RemoteRunner:
 
     def __init__(self, rank: Rank) -> None:
         self._rank, self._calls = rank, rank.calls
-        self._watches: dict[int, Watch] = {}
+        self._watches: dict[int, FutureReference] = {}
         self._gone: deque[int] = deque()
         self._functions_gone: deque[int] = deque()
         self._largest: tuple[int, int] | None = None
         self._lock = threading.Lock()
         self.functions: weakref.WeakKeyDictionary[Any, tuple[tuple[Any, ...], Function]] = weakref.WeakKeyDictionary()
         """What was sent of users' functions that can't change, as long as these live, with what tells that."""
-        self.snapshots = Snapshots(self)
+        self.snapshots = PlacedSnapshots(self)
         self.awaited: set[Future] = set()
         self._calls.serve(OUTCOME, self._take)
         self._calls.before_sending(self._forget)
@@ -82,7 +82,7 @@ class RemoteRunner:
         weakref.finalize(function, self._functions_gone.append, function.number)
         return function
 
-    def enter(self, records: Sequence[Record]) -> list[Future]:
+    def enter(self, records: Sequence[TaskRecord]) -> list[Future]:
         """Have tasks run, in the name of the one that this thread runs; return their futures."""
         task = current_task()
         if task is None:
@@ -97,8 +97,8 @@ class RemoteRunner:
             self._calls.tell(0, SUBMIT, task.order.number, task.order.run, functions, submitted)
         return futures
 
-    def _describe(self, record: Record) -> Submitted:
-        if isinstance(record.call, Held):
+    def _describe(self, record: TaskRecord) -> Submitted:
+        if isinstance(record.call, LocalCall):
             raise ClusterError(f"submit: {record.name} can't leave rank {self._calls.rank}")
         number = 0 if record.function is None else record.function.number
         needs = tuple(each.number for each in record.needs)
@@ -106,15 +106,15 @@ class RemoteRunner:
             record.number, record.name, record.call, number, needs, record.demand, record.same, record.origin
         )
 
-    def _make_future(self, record: Record) -> Future:
+    def _make_future(self, record: TaskRecord) -> Future:
         future = Future(record, self)
-        record.future = self._watches[record.number] = Watch(future, self, record)
+        record.future = self._watches[record.number] = FutureReference(future, self, record)
         return future
 
-    def place(self, record: Record, value: Any) -> Future:
+    def place(self, record: TaskRecord, value: Any) -> Future:
         """Have the driver keep a value, as if a task had returned it."""
         self._calls.ask(0, PLACE, record.number, record.name, value, limit=LIMIT)
-        record.state = State.DONE
+        record.state = TaskState.DONE
         future = self._make_future(record)
         future.set_result(value)
         return future
@@ -126,12 +126,12 @@ class RemoteRunner:
             largest = self._largest = self._calls.ask(0, LARGEST)
         return largest
 
-    def look(self, record: Record) -> State:
+    def look(self, record: TaskRecord) -> TaskState:
         """Return what a task is at."""
-        state: State = self._calls.ask(0, LOOK, record.number)[0]
+        state: TaskState = self._calls.ask(0, LOOK, record.number)[0]
         return state
 
-    def fetch(self, record: Record) -> Any:
+    def fetch(self, record: TaskRecord) -> Any:
         """Return a result that is on ranks; wait for it to be made again where they are lost."""
         while True:
             state, value, holders, error = self._calls.ask(0, LOOK, record.number)
@@ -139,19 +139,19 @@ class RemoteRunner:
                 raise unpack_error(error, f"{record.name}: what task {record.label} raised can't be read here")[0]
             if value is not None:
                 return pickle.loads(value)
-            if state is State.DONE:
+            if state is TaskState.DONE:
                 with contextlib.suppress(Unread):
                     return Made(record.number, holders, record.title).bring(self._rank)
             time.sleep(AGAIN)
 
-    def cancel(self, record: Record, running: bool) -> bool:
+    def cancel(self, record: TaskRecord, running: bool) -> bool:
         """Cancel a task that hasn't begun, or with `running` one that runs; tell whether it is cancelled."""
         if not self._calls.ask(0, CANCEL, record.number, running, limit=LIMIT):
             return False
         self._end(record.number, CANCELLED, b"")
         return True
 
-    def release(self, record: Record) -> None:
+    def release(self, record: TaskRecord) -> None:
         """Note that a task's future is gone."""
         self._watches.pop(record.number, None)
         self._gone.append(record.number)
@@ -180,14 +180,14 @@ class RemoteRunner:
         record.forget_call()
         with contextlib.suppress(InvalidStateError):
             if how == CANCELLED:
-                record.state = State.CANCELLED
+                record.state = TaskState.CANCELLED
                 if not future.done():
                     future._note_cancelled()
             elif how in (RETURNED, STAYS):
-                record.state = State.DONE
+                record.state = TaskState.DONE
                 future.set_result(THERE if how == STAYS else pickle.loads(packed))
             else:
-                record.state = State.FAILED
+                record.state = TaskState.FAILED
                 unread = f"{record.name}: what task {record.label} raised can't be read here"
                 future.set_exception(unpack_error(packed, unread)[0])
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...workers.tasks.snapshots import Snapshot
-from .record import Demand, Record
+from ...workers.tasks.snapshots import TaskSnapshot
+from .record import Demand, TaskRecord
 
 if TYPE_CHECKING:
     from .future import Future, Runner
@@ -24,12 +24,12 @@ TILE = 1 << 15
 class _Placed(NamedTuple):
     """A snapshot, where it is placed, and what forgets it with the memory that it was taken of."""
 
-    snapshot: Snapshot
+    snapshot: TaskSnapshot
     future: Future
     end: weakref.finalize[..., Values]
 
 
-class Snapshots:
+class PlacedSnapshots:
     """What the driver has placed of arrays, as they were when a call took them.
 
     A call sees an array as it is when the call is submitted, as if it were pickled then: one whose bytes have changed
@@ -64,11 +64,11 @@ class Snapshots:
         while self._forget_oldest():
             pass
 
-    def _take(self, array: Values, number: int) -> tuple[Snapshot, Future]:
-        snapshot = Snapshot(array)
+    def _take(self, array: Values, number: int) -> tuple[TaskSnapshot, Future]:
+        snapshot = TaskSnapshot(array)
         dispatcher = self._dispatcher()
         assert dispatcher is not None
-        record = Record(number, "argument", b"", None, (), (), (), Demand(), "argument")
+        record = TaskRecord(number, "argument", b"", None, (), (), (), Demand(), "argument")
         return snapshot, dispatcher.place(record, snapshot)
 
     def _forget_with(self, array: Values, key: tuple[Any, ...]) -> weakref.finalize[..., Values]:

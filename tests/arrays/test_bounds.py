@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.graph.passes import generate_twice
 from windrow.scheduler.engine import spiller
-from windrow.scheduler.ledger.arena import Arena
+from windrow.scheduler.ledger.arena import ArenaAllocator
 from windrow.scheduler.session.cluster import session
 from windrow.workers.wire.protocol import Spill
 
@@ -118,14 +118,14 @@ OPERATIONS = {
 def arena(monkeypatch):
     """Note the most that has lain in arenas."""
     most = [0]
-    take = Arena._take
+    take = ArenaAllocator._take
 
     def noting(self, nbytes):
         found = take(self, nbytes)
         most[0] = max(most[0], self.used)
         return found
 
-    monkeypatch.setattr(Arena, "_take", noting)
+    monkeypatch.setattr(ArenaAllocator, "_take", noting)
     return most
 
 

@@ -12,7 +12,7 @@ from windrow.arrays.loops import runs
 from windrow.arrays.loops.tracing import trace_body
 from windrow.graph.stencil.analysis import find_plan
 from windrow.graph.stencil.checks import check_plan
-from windrow.graph.stencil.plan import Leaf, Paint, Point, Read
+from windrow.graph.stencil.plan import Paint, Point, Read, StencilLeaf
 
 from .loop_bodies import draw
 
@@ -166,10 +166,12 @@ def test_a_plan_that_reads_elsewhere_is_refused():
         check_plan(changed(plan, Paint, lambda item: replace(item, parts=item.parts[:-1])))
     padded = plan_of(lambda i, x: wr.pad(x, 1, mode="edge")[2:], x)
     with pytest.raises(AssertionError, match="aren't filled"):
-        check_plan(changed(padded, Leaf, lambda item: replace(item, fills=())))
+        check_plan(changed(padded, StencilLeaf, lambda item: replace(item, fills=())))
     with pytest.raises(AssertionError, match=r"reads Read"):
         check_plan(
-            changed(padded, Leaf, lambda item: replace(item, fills=((item.fills[0][0], Read(0, (11,))), *item.fills)))
+            changed(
+                padded, StencilLeaf, lambda item: replace(item, fills=((item.fills[0][0], Read(0, (11,))), *item.fills))
+            )
         )
     with pytest.raises(AssertionError, match="don't lie in"):
         check_plan(replace(plan, outs=(wide,)))

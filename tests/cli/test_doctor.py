@@ -68,7 +68,7 @@ def test_what_compiles_kernels(monkeypatch, version, said):
         return version
 
     monkeypatch.setattr(importlib.metadata, "version", find)
-    made = doctor.Report()
+    made = doctor.DoctorReport()
     line = doctor._packages(made)
     assert f"llvmlite {version or 'missing'}" in line
     assert "numba" not in line
@@ -98,7 +98,7 @@ def test_a_way_that_was_chosen_is_no_problem(jobs):
 
 
 def test_ranks_of_other_hosts_need_not_be_mapped():
-    made = doctor.Report()
+    made = doctor.DoctorReport()
     assert doctor._routes(made, ["map"], ["service"]).count(";") >= 1
     assert not made.advice
     doctor._routes(made, ["map", "service"])

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.graph.chunks.axismap import Fixed, Halo, Place, Slice, Window
+from windrow.graph.chunks.axismap import Fixed, Halo, Slice, StridedPlace, Window
 from windrow.graph.chunks.grid import Axis, Grid
 from windrow.graph.kinds.move import Move, Route, join_operands
 from windrow.graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
@@ -68,7 +68,7 @@ def moves(draw):
         elif kind == "window":
             maps.append(Window(0, min(length, sizes[order[own]]), 0))
         elif kind == "place":
-            maps.append(Place(1, 2))
+            maps.append(StridedPlace(1, 2))
         else:
             maps.append(halo)
     source = Grid([draw(axes(n)) for n in lengths])
@@ -89,7 +89,7 @@ def test_boxes_of_moves_have_what_pieces_have(given_):
     arrays = [np.arange(grid.size).reshape(grid.shape) for grid in sources]
     for block in range(domain.nblocks):
         found = by_boxes(op, domain, sources, arrays, block)
-        stepped = any(isinstance(axis_map, Place) for _, axis_map in op.routes[0].axes)
+        stepped = any(isinstance(axis_map, StridedPlace) for _, axis_map in op.routes[0].axes)
         assert found is not None or stepped
         if found is not None:
             np.testing.assert_array_equal(found, by_pieces(op, domain, sources, arrays, block))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from windrow.graph.chunks.axismap import (
     Fixed,
     Halo,
-    Place,
     Slice,
     Spread,
+    StridedPlace,
     Window,
     gather_segments,
     group_positions,
@@ -107,7 +107,7 @@ def test_place(data, source, start, step, more):
     out = data.draw(axes(start + step * source.length + more))
     expected = np.full(out.length, FILL)
     expected[start : start + step * source.length : step] = np.arange(source.length)
-    assert np.array_equal(apply(Place(start, step), out, source), expected)
+    assert np.array_equal(apply(StridedPlace(start, step), out, source), expected)
 
 
 @given(st.data(), st.integers(0, 8), st.integers(0, 6), st.integers(1, 5), st.integers(0, 6))

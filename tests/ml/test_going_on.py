@@ -12,7 +12,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 import windrow as wr
 from windrow.ml import Averaged, train
-from windrow.ml.averaging.state import Layout
+from windrow.ml.averaging.state import StateLayout
 from windrow.ml.linear_model import Perceptron as OursPerceptron
 from windrow.ml.linear_model import SGDClassifier as OursClassifier
 from windrow.ml.linear_model import SGDRegressor as OursRegressor
@@ -217,7 +217,7 @@ def test_epochs_have_orders_of_their_own():
 
 def test_integers_of_a_state_that_moves():
     state = {"w": np.array([1.0, 2.0]), "n": np.array([3, 9]), "seen": np.array([True, False])}
-    layout = Layout.of(state)
+    layout = StateLayout.of(state)
     before = layout.pack({"w": np.array([0.0, 0.0]), "n": np.array([0, 0]), "seen": np.array([False, False])})
     after = layout.pack({"w": np.array([4.0, 8.0]), "n": np.array([5, 7]), "seen": np.array([False, True])})
     moved = layout.unpack(layout.move(layout.pack(state), before, after, 0.25))

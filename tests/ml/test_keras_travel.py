@@ -10,7 +10,7 @@ import windrow as wr
 from windrow.arrays.user_functions.travel.pickling import payload
 from windrow.ml import distribute
 from windrow.ml.averaging import reduction, tasks
-from windrow.ml.averaging.state import Layout
+from windrow.ml.averaging.state import StateLayout
 from windrow.ml.keras.state import Variables
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*steps an epoch:UserWarning")
@@ -211,7 +211,7 @@ def test_large_models_are_not_pickled_with_each_round(average, monkeypatch):
 
 def test_states_are_packed_where_they_go_and_tell_nothing_of_what_was_there():
     state = {"a": np.arange(3, dtype="f4"), "b": np.float64(2), "c": np.ones(2, bool)}
-    layout = Layout.of(state)
+    layout = StateLayout.of(state)
     dirty = np.full(layout.size, 255, np.uint8)
     assert layout.pack(state, dirty) is dirty
     assert dirty.tobytes() == layout.pack(state).tobytes()
@@ -246,7 +246,7 @@ def test_variables_keep_none_of_the_memory_that_they_are_set_from():
     model = keras.Sequential([keras.Input((200,)), keras.layers.Dense(200)])
     model.compile("adam", "mse")
     variables = Variables(model)
-    layout = Layout.of(variables.shared())
+    layout = StateLayout.of(variables.shared())
     packed = layout.pack(variables.shared())
     variables.put(layout.unpack(packed, copy=False))
     before = [w.copy() for w in model.get_weights()]

@@ -17,7 +17,7 @@ from windrow.ml import Averaged, train
 from windrow.ml.averaging import rounds as rounds_module
 from windrow.ml.averaging.rounds import Rounds
 from windrow.ml.averaging.shards import cut_shards
-from windrow.ml.averaging.state import Layout
+from windrow.ml.averaging.state import StateLayout
 from windrow.ml.averaging.tasks import RoundMetrics
 from windrow.ml.linear_model import SGDRegressor as Ours
 
@@ -284,7 +284,7 @@ def test_large_states_stay_with_their_shards(monkeypatch):
 
 def test_layouts():
     state = {"a": np.arange(3, dtype="f4"), "b": [np.ones((2, 2)), (np.int8(3), np.array(True))]}
-    layout = Layout.of(state)
+    layout = StateLayout.of(state)
     back = layout.unpack(layout.pack(state))
     assert back["a"].dtype == np.float32
     assert (back["a"] == state["a"]).all()

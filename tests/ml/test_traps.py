@@ -13,7 +13,7 @@ import windrow as wr
 from windrow.ml import Averaged
 from windrow.ml.averaging.averageable import averageable
 from windrow.ml.averaging.shuffling import in_order, shuffle_rows
-from windrow.ml.averaging.state import Layout
+from windrow.ml.averaging.state import StateLayout
 from windrow.ml.averaging.tasks import Round
 from windrow.ml.averaging.training import _Epoch
 from windrow.ml.linear_model import SGDClassifier as Ours
@@ -55,7 +55,7 @@ def test_1_read_only_weights_are_not_written_to(data):
     """Cython writes into read-only arrays that are assigned as weights: into the average that others read."""
     rows = [data[0], data[1]]
     work, kind, template = epoch_of(SGDRegressor(), rows)
-    layout, own = Layout.of(kind.state(template)), Layout.of(kind.own(template))
+    layout, own = StateLayout.of(kind.state(template)), StateLayout.of(kind.own(template))
     packed = layout.pack(kind.state(template))
     before = packed.tobytes()
     packed.flags.writeable = False

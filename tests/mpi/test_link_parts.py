@@ -45,7 +45,7 @@ SCRIPT = Path(janitor.__file__)
 )
 def test_a_rank_knows_its_job(variables, found):
     job = environment.under_mpirun(variables)
-    assert job == (None if found is None else environment.Job(*found))
+    assert job == (None if found is None else environment.LaunchedJob(*found))
 
 
 @pytest.mark.parametrize(

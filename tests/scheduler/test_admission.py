@@ -18,7 +18,7 @@ from windrow.graph.kinds.source import Random
 from windrow.graph.lowering.lower import lower
 from windrow.scheduler.admission.admission import PLENTY, find_allowance
 from windrow.scheduler.admission.bound import Room, find_bound
-from windrow.scheduler.admission.sequence import Order, Step, best_order
+from windrow.scheduler.admission.sequence import Order, SequenceStep, best_order
 from windrow.scheduler.ledger.ledger import Ledger
 
 F8 = np.dtype("f8")
@@ -108,22 +108,28 @@ def test_orders():
     one_each = rows(*((i, i) for i in range(4)), readers=4, read=4)
     all_of_it = rows(*((0, i) for i in range(4)), readers=1, read=4)
     partial, result = np.full(4, 10), np.array([10])
-    chain = best_order([Step(every, ()), Step(partial, ((0, one_each),)), Step(result, ((1, all_of_it),))])
+    chain = best_order(
+        [SequenceStep(every, ()), SequenceStep(partial, ((0, one_each),)), SequenceStep(result, ((1, all_of_it),))]
+    )
     assert chain.peak == 140  # four partial results, and a chunk while it is read
     assert [p.tolist() for p in chain.places] == [[0, 2, 4, 6], [1, 3, 5, 7], [8]]
     pair = best_order(
-        [Step(every, ()), Step(every, ()), Step(np.full(4, 1), ((0, one_each), (1, one_each)), kept=True)]
+        [
+            SequenceStep(every, ()),
+            SequenceStep(every, ()),
+            SequenceStep(np.full(4, 1), ((0, one_each), (1, one_each)), kept=True),
+        ]
     )
     assert pair.peak == 204
-    kept = Step(every, (), kept=True)
+    kept = SequenceStep(every, (), kept=True)
     assert best_order([kept]).peak == 400
-    some = Step(every, (), tasks=np.array([True, False, False, True]))
+    some = SequenceStep(every, (), tasks=np.array([True, False, False, True]))
     assert best_order([some]).places[0].tolist() == [0, -1, -1, 1]
     assert best_order([]).peak == 0
 
 
 def test_allowance():
-    order = Order([Step(np.array([PLENTY, 64]), (), kept=True)], [np.arange(2)])
+    order = Order([SequenceStep(np.array([PLENTY, 64]), (), kept=True)], [np.arange(2)])
     assert order.peak <= find_allowance(order, 1 << 40, 2, 1) - PLENTY
     assert find_allowance(order, order.peak * 8 // 7 + 8000, 2, 1) == pytest.approx(7000, rel=0.01)
     assert find_allowance(order, order.peak, 2, 1) == 2 * int(order.sizes.max())

@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from windrow.scheduler.ledger.arena import Arena
+from windrow.scheduler.ledger.arena import ArenaAllocator
 
 SIZE = 1 << 20
 
@@ -14,7 +14,7 @@ class Ranges(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.arena = Arena(SIZE)
+        self.arena = ArenaAllocator(SIZE)
         self.out: list[tuple[int, int]] = []
 
     @rule(nbytes=st.one_of(st.integers(0, 5000), st.sampled_from([1 << 16, 1 << 18, SIZE // 2, 2 * SIZE])))
@@ -22,7 +22,7 @@ class Ranges(RuleBasedStateMachine):
         offset = self.arena.take(nbytes)
         if offset is None:
             assert nbytes > 64 or not self.arena.free
-            assert self.out or Arena.pad_size(nbytes) > SIZE
+            assert self.out or ArenaAllocator.pad_size(nbytes) > SIZE
             return
         assert offset % 64 == 0
         assert 0 <= offset <= offset + nbytes <= SIZE
@@ -37,7 +37,7 @@ class Ranges(RuleBasedStateMachine):
 
     @invariant()
     def used_is_exact(self):
-        assert self.arena.used == sum(Arena.pad_size(n) for _, n in self.out)
+        assert self.arena.used == sum(ArenaAllocator.pad_size(n) for _, n in self.out)
         assert self.arena.free == SIZE - self.arena.used
 
     def teardown(self):
@@ -51,7 +51,7 @@ TestRanges = Ranges.TestCase
 
 
 def test_ranges_of_nearly_one_size_serve_for_each_other():
-    arena = Arena(1 << 26)
+    arena = ArenaAllocator(1 << 26)
     offset = arena.take(1 << 23)
     arena.take(1 << 23)
     arena.give(offset, 1 << 23)

@@ -16,7 +16,7 @@ from windrow.graph.kinds.source import Random
 from windrow.graph.lowering.lower import lower
 from windrow.scheduler.ledger.ledger import Ledger
 from windrow.scheduler.ledger.ready_queue import find_heights
-from windrow.scheduler.ledger.stage_record import Record
+from windrow.scheduler.ledger.stage_record import StageRecord
 from windrow.scheduler.ledger.timings import REMEMBERED, find_seconds
 
 NUMBERS = Expr(Random("random", (0, 1), 0), (), Grid([Axis.regular(4 << 17, 1 << 17)]), np.dtype("f8"))
@@ -61,10 +61,10 @@ def test_seconds_of_a_task_are_remembered_when_its_stage_is_forgotten():
     assert ledger.forget() == [x.token]
     assert find_seconds(engine, [x.token]) == {x.token: sum(ran) / 4}
     for key in range(1, REMEMBERED + 1):
-        ledger.timings.note(Record(ledger_stage(key)))
+        ledger.timings.note(StageRecord(ledger_stage(key)))
     assert len(ledger.timings.seconds) == 1, "what never ran took no time"
     for key in range(1, REMEMBERED + 1):
-        ledger.timings.note(Record(ledger_stage(key), spent=1.0, ran=2))
+        ledger.timings.note(StageRecord(ledger_stage(key), spent=1.0, ran=2))
     assert len(ledger.timings.seconds) == REMEMBERED
     assert x.token not in ledger.timings.seconds
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from windrow.graph.chunks.grid import Axis, Grid
 from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.elementwise import Elementwise
-from windrow.graph.kinds.gang import Filled, Gang, Out, share
+from windrow.graph.kinds.gang import Filled, Gang, GangOutput, share
 from windrow.graph.kinds.mapping import BlockFunction, Payload
 from windrow.graph.kinds.source import Random
 from windrow.graph.lowering.lower import lower
 from windrow.scheduler.engine.spiller import victims
 from windrow.scheduler.ledger.ledger import Ledger
-from windrow.scheduler.ledger.stage_record import State
+from windrow.scheduler.ledger.stage_record import BlockState
 
 if TYPE_CHECKING:
     from windrow.scheduler.ledger.gangs import GangRun
@@ -34,7 +34,7 @@ def source(chunks: int, key: int = 0) -> Expr:
 
 def gang(*operands: Expr, members: int = 3, number: int = 0) -> tuple[Expr, Expr]:
     """A gang, and the array of six chunks that it fills."""
-    out = Out(Grid([Axis.regular(6 * MIB, MIB)]), F8)
+    out = GangOutput(Grid([Axis.regular(6 * MIB, MIB)]), F8)
     op = Gang(Payload("f", b"", "f"), members, (out,), number)
     node = Expr(op, operands, op.grid(), np.dtype("u1"))
     raw = Expr(Filled(op, 0), (node,), Grid([Axis.regular(48 * MIB, 8 * MIB)]), np.dtype("u1"))
@@ -93,7 +93,7 @@ def test_members_begin_together_when_all_inputs_are_there():
     record = ledger.records[node.token]
     for batch in run.batches[:2]:
         assert ledger.done(batch.number, 0.01) is None
-        assert (record.state == State.RUNNING).all()
+        assert (record.state == BlockState.RUNNING).all()
     found, tasks = ledger.done(run.batches[2].number, 0.01)
     assert (found, tasks.tolist()) == (record, [0, 1, 2])
     assert record.complete
@@ -216,7 +216,7 @@ def test_what_is_gathered_part_by_part_is_freed_together():
     for task in range(3):
         assert record.complete
         ledger.note_gathered(claim, np.array([task]))
-    assert (record.state == State.RELEASED).all()
+    assert (record.state == BlockState.RELEASED).all()
     assert used(ledger) == 0
 
 

@@ -22,10 +22,10 @@ from windrow.graph.kinds.reduction import Reduce, reduce_grid
 from windrow.graph.kinds.source import Host, HostData, Random
 from windrow.graph.lowering.lower import lower
 from windrow.scheduler.engine.spiller import victims
-from windrow.scheduler.ledger.arena import Arena
+from windrow.scheduler.ledger.arena import ArenaAllocator
 from windrow.scheduler.ledger.ledger import Batch, Claim, Ledger
 from windrow.scheduler.ledger.planning import Stopped
-from windrow.scheduler.ledger.stage_record import AWAITED, Record, State
+from windrow.scheduler.ledger.stage_record import AWAITED, BlockState, StageRecord
 
 F8 = np.dtype("f8")
 Name = tuple[str, int]
@@ -94,7 +94,7 @@ class Simulation:
         self.files: dict[tuple[int, int], dict[int, Name]] = {}
         self.flights: dict[int, Flight] = {}
         self.strays: dict[int, Flight] = {}
-        self.spills: list[tuple[int, Record, np.ndarray, np.ndarray]] = []
+        self.spills: list[tuple[int, StageRecord, np.ndarray, np.ndarray]] = []
         self.copies: list[tuple[Claim, int, Place, Name]] = []
         self.jobs: list[Job] = []
         self.held: dict[str, int] = {}
@@ -122,7 +122,7 @@ class Simulation:
             del cells[start]
         cells[offset] = (end, name)
 
-    def place(self, record: Record, task: int) -> Place:
+    def place(self, record: StageRecord, task: int) -> Place:
         return int(record.owner[task]), int(record.source[task]), int(record.offset[task])
 
     # ------------------------------------------------------------ what happens
@@ -152,7 +152,7 @@ class Simulation:
             self.end(job)
             return
         for claim in job.claims:
-            self.arrive(claim, np.flatnonzero(claim.record.state == State.STORED))
+            self.arrive(claim, np.flatnonzero(claim.record.state == BlockState.STORED))
 
     def arrive(self, claim: Claim, tasks: np.ndarray) -> None:
         record = claim.record
@@ -190,7 +190,7 @@ class Simulation:
         for edge in record.inputs:
             for task in np.unique(edge.reads.of(batch.tasks)).tolist():
                 name = (edge.record.stage.token, task)
-                assert edge.record.state[task] == State.STORED
+                assert edge.record.state[task] == BlockState.STORED
                 place = self.place(edge.record, task)
                 if place[0] != -2:
                     assert self.holds(place) == name
@@ -271,34 +271,38 @@ class Simulation:
     def check(self) -> None:
         used = [0] * len(self.memory)
         for record in self.ledger.records.values():
-            todo = np.isin(record.state, [State.WAITING, State.READY, State.RUNNING])
-            assert record.nstored == (record.state == State.STORED).sum()
-            assert record.nrunning == (record.state == State.RUNNING).sum()
-            assert record.nready == (record.state == State.READY).sum()
+            todo = np.isin(record.state, [BlockState.WAITING, BlockState.READY, BlockState.RUNNING])
+            assert record.nstored == (record.state == BlockState.STORED).sum()
+            assert record.nrunning == (record.state == BlockState.RUNNING).sum()
+            assert record.nready == (record.state == BlockState.READY).sum()
             assert record.nready == sum(len(run) for queue in record.queues.values() for run in queue)
             assert record.gathers_owed == record.gathers.sum()
             missing = np.zeros(record.ntasks, int)
             for edge in record.inputs:
-                absent = edge.record.state[edge.reads.items] != State.STORED
+                absent = edge.record.state[edge.reads.items] != BlockState.STORED
                 np.add.at(missing, edge.reads.row_numbers()[absent], 1)
-            waiting = record.state == State.WAITING
+            waiting = record.state == BlockState.WAITING
             assert (record.inputs_missing[waiting] == missing[waiting]).all()
             assert (missing[waiting] > 0).all()
-            assert not missing[record.state == State.READY].any()
+            assert not missing[record.state == BlockState.READY].any()
             left = record.gathers.astype(int)
             for user, edge in record.users.items():
-                busy = np.isin(user.state, [State.WAITING, State.READY, State.RUNNING])
+                busy = np.isin(user.state, [BlockState.WAITING, BlockState.READY, BlockState.RUNNING])
                 left += np.bincount(edge.reads.of(np.flatnonzero(busy)), minlength=record.ntasks)
             assert (record.readers_left == left).all()
             if not record.in_place:
-                inside = (record.state == State.RUNNING) | ((record.state == State.STORED) & (record.source < 0))
+                inside = (record.state == BlockState.RUNNING) | (
+                    (record.state == BlockState.STORED) & (record.source < 0)
+                )
                 for task in np.flatnonzero(inside).tolist():
-                    used[record.owner[task]] += Arena.pad_size(int(record.bytes[task]))
-                idle = (record.state == State.STORED) & (left == 0)
+                    used[record.owner[task]] += ArenaAllocator.pad_size(int(record.bytes[task]))
+                idle = (record.state == BlockState.STORED) & (left == 0)
                 assert record.hold or record.cached or not idle.any(), "a chunk is kept that nobody wants"
-            assert record.hold or (left[waiting | (record.state == State.READY)] > 0).all(), "a task waits for nobody"
+            assert record.hold or (left[waiting | (record.state == BlockState.READY)] > 0).all(), (
+                "a task waits for nobody"
+            )
             if record.hold:
-                assert (todo | (record.state == State.STORED)).all(), "a held chunk is neither there nor to come"
+                assert (todo | (record.state == BlockState.STORED)).all(), "a held chunk is neither there nor to come"
             self.check_pressing(record)
         ready = self.ledger.ready
         for leading in (False, True):
@@ -307,11 +311,11 @@ class Simulation:
             awaited = [record.pressing == AWAITED if leading else record.pressing > 0 for record in listed]
             assert awaited == sorted(awaited, reverse=True)
         for _, rank, _, nbytes in self.ledger.slabs.doomed:
-            used[rank] += Arena.pad_size(nbytes)
+            used[rank] += ArenaAllocator.pad_size(nbytes)
         for rank, ok in enumerate(self.ledger.alive):
             assert not ok or self.ledger.arenas[rank].used == used[rank]
 
-    def check_pressing(self, record: Record) -> None:
+    def check_pressing(self, record: StageRecord) -> None:
         assert record.pressing == 0 or record.busy
         assert (record in self.ledger.ready.pressing) == (record.pressing > 0)
         if record.busy and (record.awaited or any(user.pressing == AWAITED for user in record.users)):

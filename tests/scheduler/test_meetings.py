@@ -10,7 +10,7 @@ import pytest
 
 import windrow as wr
 from windrow.graph.lowering.lower import lower
-from windrow.graph.lowering.plan_cache import Plan
+from windrow.graph.lowering.plan_cache import StagePlan
 from windrow.scheduler.engine.spiller import victims
 from windrow.scheduler.ledger.ledger import Ledger
 from windrow.scheduler.session.job import Release, Submit
@@ -73,7 +73,7 @@ def test_what_a_computation_reads_is_released_before_it_is_handed_in(monkeypatch
 
     kept = [numbers().persist()]
     wr.wait(*kept)
-    whole = Plan.relations
+    whole = StagePlan.relations
 
     def released(*args):
         kept.pop().release()
@@ -81,7 +81,7 @@ def test_what_a_computation_reads_is_released_before_it_is_handed_in(monkeypatch
         cluster._session.engine.ask(lambda engine: None)
         return whole(*args)
 
-    monkeypatch.setattr(Plan, "relations", released)
+    monkeypatch.setattr(StagePlan, "relations", released)
     if use == "itself":
         assert numbers().compute().tolist() == list(range(1, 101))
     else:
@@ -103,7 +103,7 @@ def test_what_a_computation_reads_fails_before_it_is_handed_in(monkeypatch, clus
         raise ZeroDivisionError("at the gate")
 
     kept = wr.map_blocks(fails, wr.ones(4), dtype=float).persist()
-    whole = Plan.relations
+    whole = StagePlan.relations
 
     def failed(*args):
         gate.touch()
@@ -114,7 +114,7 @@ def test_what_a_computation_reads_fails_before_it_is_handed_in(monkeypatch, clus
         cluster._session.engine.ask(lambda engine: None)
         return whole(*args)
 
-    monkeypatch.setattr(Plan, "relations", failed)
+    monkeypatch.setattr(StagePlan, "relations", failed)
     with pytest.raises(ZeroDivisionError, match="at the gate"):
         (kept if use == "itself" else kept + 1).compute()
 

@@ -12,7 +12,7 @@ from windrow.graph.kinds.contraction import Contract
 from windrow.graph.kinds.move import Move, Route, rechunk
 from windrow.graph.kinds.source import Host, HostData, Random
 from windrow.graph.lowering.lower import lower
-from windrow.scheduler.ledger.arena import Arena
+from windrow.scheduler.ledger.arena import ArenaAllocator
 from windrow.scheduler.ledger.ledger import Ledger
 from windrow.scheduler.ledger.ready_queue import SPARE
 
@@ -30,7 +30,7 @@ def test_what_leads_on_goes_first_while_there_is_memory(blocks, kept, leading):
     second = Expr(Contract((0, 1), (1, 2), (0, 2)), (first, square), grid, F8)
     routes = tuple(Route(((0, Slice(start)), (1, Slice()))) for start in (0, -n))
     both = Expr(Move("concatenate", routes), (first, second), Grid([Axis.regular(2 * n, half), whole]), F8)
-    ledger = Ledger([blocks * Arena.pad_size(half * n * 8)], [1])
+    ledger = Ledger([blocks * ArenaAllocator.pad_size(half * n * 8)], [1])
     if kept:
         before = Expr(Random("random", (0, 1), 0), (), Grid([Axis.regular(kept * half, half), whole]), F8)
         ledger.add(lower([before], lambda token: False), True)
@@ -123,7 +123,7 @@ def test_what_shares_stages_with_something_awaited_goes_along_where_memory_is_sc
     shared = Expr(product, (rows, squares[0]), grid, F8)
     awaited, beside = (Expr(product, (shared, square), grid, F8) for square in squares)
     alone = Expr(product, (rows, squares[1]), grid, F8)
-    ledger = Ledger([(100 if plenty else 14) * Arena.pad_size(step * n * 8)], [1])
+    ledger = Ledger([(100 if plenty else 14) * ArenaAllocator.pad_size(step * n * 8)], [1])
     for each in (beside, awaited, alone):
         ledger.add(lower([each], lambda token: False), True)
     names = {shared.token: "s", awaited.token: "a", beside.token: "b", alone.token: "-"}

@@ -111,7 +111,7 @@ def test_a_bar_leaves_nothing_in_a_saved_notebook(launch, tmp_path):
 def test_without_tqdm_there_is_no_bar(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "tqdm", None)
     display = progress.Display("on", 0.0, "task")
-    display.show(lambda: progress.State(1, 2, "sum"))
+    display.show(lambda: progress.BarState(1, 2, "sum"))
     display.hide()
     display.close()
     assert capsys.readouterr().err == ""
@@ -120,16 +120,16 @@ def test_without_tqdm_there_is_no_bar(monkeypatch, capsys):
 def test_what_a_bar_shows(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "90")
     display = progress.Display("on", 2.0, "task")
-    display.show(lambda: progress.State(1, 4, "early"))
+    display.show(lambda: progress.BarState(1, 4, "early"))
     display._begin -= 30.0
-    display.show(lambda: progress.State(1, 4, "a" * 50, "1 KiB of 1 GiB"))
-    display.show(lambda: progress.State(2, 4, "too soon"))
+    display.show(lambda: progress.BarState(1, 4, "a" * 50, "1 KiB of 1 GiB"))
+    display.show(lambda: progress.BarState(2, 4, "too soon"))
     display._drawn = 0.0
-    display.show(lambda: progress.State(9, 4, "more than all"))
+    display.show(lambda: progress.BarState(9, 4, "more than all"))
     display.hide()
     display.close()
     display._drawn = 0.0
-    display.show(lambda: progress.State(4, 4, "closed"))
+    display.show(lambda: progress.BarState(4, 4, "closed"))
     said = capsys.readouterr().err
     drawn = [part for part in said.split("\r") if "|" in part]
     assert re.match(r"a{31}…:  25%\|.*\| 1/4 \[00:30<01:30, 30.\d+s/task, 1 KiB of 1 GiB\]", drawn[0])
@@ -139,9 +139,11 @@ def test_what_a_bar_shows(capsys, monkeypatch):
 
 
 def test_the_engine_tells_what_is_late():
-    asked = [progress.Status(1 << 20, 1 << 30, [progress.Busy(7, 0, "block (1,) of f"), progress.Busy(9, 2, "x")])] * 3
+    asked = [
+        progress.EngineStatus(1 << 20, 1 << 30, [progress.Busy(7, 0, "block (1,) of f"), progress.Busy(9, 2, "x")])
+    ] * 3
     engine = SimpleNamespace(ask=lambda *_: asked.pop())
-    watch = progress.Watch(engine)
+    watch = progress.BarWatch(engine)
     assert watch.note() == "1.0 MiB of 1.0 GiB"
     watch.since = {7: time.monotonic() - 7.2, 3: 0.0}
     assert watch.note() == "rank 0 for 7 s at block (1,) of f, 1.0 MiB of 1.0 GiB"
@@ -161,7 +163,7 @@ def test_status_of_an_idle_engine():
 def test_a_warning_stands_on_a_line_of_its_own(capsys, caplog):
     display = progress.Display("on", 0.0, "task")
     time.sleep(0.001)
-    display.show(lambda: progress.State(1, 4, "sum"))
+    display.show(lambda: progress.BarState(1, 4, "sum"))
     assert "sum" in capsys.readouterr().err.rpartition("\r")[2]
     progress.warn_beside_bars("rank 2 was lost")
     assert not capsys.readouterr().err.rpartition("\r")[2].strip(), "the bar is erased"

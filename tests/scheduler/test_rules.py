@@ -17,12 +17,12 @@ from windrow.graph.kinds.reduction import Reduce, reduce_grid
 from windrow.graph.kinds.source import Host, HostData, Random
 from windrow.graph.lowering.lower import lower
 from windrow.scheduler.engine.spiller import victims
-from windrow.scheduler.ledger.arena import Arena
+from windrow.scheduler.ledger.arena import ArenaAllocator
 from windrow.scheduler.ledger.dealing import BATCH_BYTES, BATCH_SECONDS
 from windrow.scheduler.ledger.ledger import Batch, Ledger, Loss
 from windrow.scheduler.ledger.ready_queue import SPARE
 from windrow.scheduler.ledger.slabs import Slabs
-from windrow.scheduler.ledger.stage_record import Record, State
+from windrow.scheduler.ledger.stage_record import BlockState, StageRecord
 from windrow.scheduler.session.job import Job
 from windrow.scheduler.session.job_index import Jobs
 from windrow.scheduler.session.progress import status
@@ -123,7 +123,7 @@ def test_products_and_wide_reductions_begin_with_one_task():
 
 
 def test_only_what_fits_is_given_out():
-    ledger = held(numbers(8), arena=3 * Arena.pad_size(1 << 20))
+    ledger = held(numbers(8), arena=3 * ArenaAllocator.pad_size(1 << 20))
     batch = ledger.take(0)
     assert batch is not None
     more = ledger.take(0)
@@ -132,7 +132,7 @@ def test_only_what_fits_is_given_out():
     assert ledger.take(0) is None
     (record,) = ledger.records.values()
     assert record.nready == 5
-    assert (record.state == State.READY).sum() == 5
+    assert (record.state == BlockState.READY).sum() == 5
 
 
 def test_slabs_are_placed_in_order_and_none_behind_one_that_does_not_fit():
@@ -152,7 +152,7 @@ def test_a_file_is_dropped_when_its_last_slab_goes():
     tasks = np.array([0, 2])
     ledger.note_spilled(0, record, tasks, record.offset[tasks].copy(), 7, np.array([0, 1 << 20]))
     assert record.source.tolist() == [7, -1, 7, -1]
-    assert ledger.arenas[0].used == 2 * Arena.pad_size(1 << 20)
+    assert ledger.arenas[0].used == 2 * ArenaAllocator.pad_size(1 << 20)
     ledger.note_spilled(0, record, np.array([1]), np.array([12345]), 8, np.array([0]))
     assert ledger.slabs.dropped == [(0, 8)], "it lies elsewhere by now: the file is of no use"
     ledger.slabs.dropped = []
@@ -173,13 +173,13 @@ def test_a_range_that_a_batch_reads_is_given_back_when_it_ends():
     ledger.note_spilled(0, record, np.array([0]), record.offset[[0]].copy(), 1, np.array([0]))
     assert ledger.arenas[0].used == before
     ledger.done(reader.number, 0.01)
-    assert ledger.arenas[0].used == before - Arena.pad_size(1 << 20)
+    assert ledger.arenas[0].used == before - ArenaAllocator.pad_size(1 << 20)
 
 
 # -------------------------------------------------------------------- to whom
 
 
-def queues(record: Record) -> dict[int, list[int]]:
+def queues(record: StageRecord) -> dict[int, list[int]]:
     return {rank: sorted(t for run in queue for t in run.tolist()) for rank, queue in record.queues.items() if queue}
 
 
@@ -318,8 +318,8 @@ def test_what_nobody_is_to_read_any_more_goes_at_once():
     while not record.complete:
         run(ledger)
     ledger.unhold(x.token)
-    assert (record.state == State.STORED).tolist() == [True, True, False, False]
-    assert ledger.arenas[0].used == 2 * Arena.pad_size(1 << 20)
+    assert (record.state == BlockState.STORED).tolist() == [True, True, False, False]
+    assert ledger.arenas[0].used == 2 * ArenaAllocator.pad_size(1 << 20)
     assert ledger.forget() == []
     run_all(ledger)
     assert not record.nstored
@@ -485,7 +485,7 @@ def test_what_each_rank_has_been_at_for_longest():
     begin, end = int(other.tasks[0]), int(other.tasks[-1])
     assert found.busy[1:] == [(other.number, 1, f"blocks ({begin},) to ({end},) of random")]
     count = len(first.tasks) + len(later.tasks) + len(other.tasks)
-    assert found.used == count * Arena.pad_size(1 << 20)
+    assert found.used == count * ArenaAllocator.pad_size(1 << 20)
     assert found.size == 2 << 30
     ledger.done(first.number, 1e6)
     ledger.lose(1)

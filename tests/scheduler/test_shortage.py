@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.scheduler.ledger.arena import LARGE, Arena
+from windrow.scheduler.ledger.arena import LARGE, ArenaAllocator
 from windrow.workers.memory import spill
 from windrow.workers.memory.memory_limit import Limit
-from windrow.workers.memory.pressure import PERIOD, Watch, trim
+from windrow.workers.memory.pressure import PERIOD, PressureWatch, trim
 from windrow.workers.memory.spill import PIECE, SpillFile
 
 MIB = 1 << 20
@@ -38,7 +38,7 @@ class Limited:
 
 def test_memory_is_short_from_an_eighth_on_and_until_a_sixth():
     limited = Limited(2400 * MIB)
-    watch, clock, told = Watch([Limited(1 << 40), limited]), 0.0, []
+    watch, clock, told = PressureWatch([Limited(1 << 40), limited]), 0.0, []
     for used in (1000, 2099, 2101, 2050, 2399, 1999, 2099):
         limited.now, clock = used * MIB, clock + 2 * PERIOD
         changed = watch.look(clock)
@@ -52,18 +52,18 @@ def test_memory_is_short_from_an_eighth_on_and_until_a_sixth():
 
 def test_of_much_memory_less_than_an_eighth_is_enough():
     limited = Limited(1 << 40, (1 << 40) - (3 << 30))
-    assert not Watch([limited]).look(1.0)
+    assert not PressureWatch([limited]).look(1.0)
 
 
 def test_holes_are_what_nothing_lies_in():
-    arena = Arena(16 * MIB)
+    arena = ArenaAllocator(16 * MIB)
     places = [arena.take(MIB) for _ in range(6)]
     for at in (places[1], places[2], places[5]):
         arena.give(at, MIB)
     assert arena.take(100) is not None
     free = np.ones(arena.size, bool)
     for at in (places[0], places[3], places[4]):
-        free[at : at + Arena.pad_size(MIB)] = False
+        free[at : at + ArenaAllocator.pad_size(MIB)] = False
     holes = arena.holes()
     assert all(free[offset : offset + size].all() for offset, size in holes)
     assert sum(size for _, size in holes) >= arena.free - LARGE
@@ -85,7 +85,7 @@ def test_trim_gives_pages_back_and_leaves_what_lies_beside(shared):
 def press(monkeypatch, cluster, used):
     """Have a cluster's own rank see a limit of which a test says how much is in use."""
     limited = Limited(1000 * MIB, used)
-    monkeypatch.setattr(cluster._session.engine.local, "_watch", Watch([limited]))
+    monkeypatch.setattr(cluster._session.engine.local, "_watch", PressureWatch([limited]))
     return limited
 
 

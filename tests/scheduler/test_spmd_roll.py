@@ -5,12 +5,12 @@ from __future__ import annotations
 import pickle
 import time
 
-from windrow.scheduler.spmd_mode.reports import Report, name_ranks
+from windrow.scheduler.spmd_mode.reports import RankReport, name_ranks
 from windrow.scheduler.spmd_mode.roll import LATE, PATIENCE, Roll
 
 
-def told(number: int, token: str = "t", line: int = 1) -> Report:
-    return Report(number, "compute", "compute", f"script.py:{line}", (token,), "sum ()")
+def told(number: int, token: str = "t", line: int = 1) -> RankReport:
+    return RankReport(number, "compute", "compute", f"script.py:{line}", (token,), "sum ()")
 
 
 class Answers(list):

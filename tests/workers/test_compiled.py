@@ -29,7 +29,7 @@ from windrow.workers.kernels.compiled.llvm import machine_code as llvm_compile
 from windrow.workers.kernels.compiled.llvm.text import NotCompilable
 from windrow.workers.kernels.interpreter.frame import Frame
 from windrow.workers.kernels.interpreter.tile_regions import regions
-from windrow.workers.rank.chunk_reader import HOST, Place, Reader
+from windrow.workers.rank.chunk_reader import HOST, BatchReader, SlabPlace
 
 pytest.importorskip("llvmlite")
 
@@ -81,7 +81,7 @@ def frame_of(expr):
     stages = lower([expr], lambda token: False)
     stage = stages[-1]
     producers = tuple(next(s for s in stages if s.token == token) for token in stage.inputs)
-    reader = Reader(stage, producers, [{0: Place(HOST, 0)} for _ in producers], lambda place: None)
+    reader = BatchReader(stage, producers, [{0: SlabPlace(HOST, 0)} for _ in producers], lambda place: None)
     return Frame(stage, reader, [0], stage.domain.block_shape(0), {})
 
 

@@ -19,7 +19,7 @@ from windrow.workers.kernels.contraction import Lying, contract
 from windrow.workers.kernels.interpreter import tile_loop
 from windrow.workers.kernels.sources import generate
 from windrow.workers.memory.spill import SpillFile
-from windrow.workers.rank.chunk_reader import HOST, Place, Reader
+from windrow.workers.rank.chunk_reader import HOST, BatchReader, SlabPlace
 from windrow.workers.rank.executor import run_task
 
 REDUCTION_KERNELS = [
@@ -101,8 +101,8 @@ def by_hand(array, batched: bool) -> list[bytes]:
 
     if not batched:
         stage.__dict__["blocks_per_task"] = 1
-    places = [dict.fromkeys(range(data.grid.nblocks), Place(HOST, 0))]
-    reader = Reader(stage, (data,), places, lambda place: None)
+    places = [dict.fromkeys(range(data.grid.nblocks), SlabPlace(HOST, 0))]
+    reader = BatchReader(stage, (data,), places, lambda place: None)
     for task in range(stage.ntasks):
         run_task(stage, task, reader, target)
     return [found[b].tobytes() for b in sorted(found)]

@@ -9,7 +9,7 @@ import windrow as wr
 from windrow.graph.lowering.lower import lower
 from windrow.graph.lowering.program import Apply
 from windrow.workers.config import config
-from windrow.workers.kernels.compiled.fused.segments import Segment, segments
+from windrow.workers.kernels.compiled.fused.segments import LoopSegment, segments
 from windrow.workers.kernels.interpreter.buffer_plan import plan_for
 
 pytest.importorskip("llvmlite")
@@ -43,7 +43,7 @@ def names(array):
     """The functions of each segment, and between them NumPy's."""
     program, found = cut(array)
     name = lambda i: getattr(program.values[i], "function", "")  # noqa: E731
-    return [[name(i) for i in each.numbers] if isinstance(each, Segment) else name(each) for each in found]
+    return [[name(i) for i in each.numbers] if isinstance(each, LoopSegment) else name(each) for each in found]
 
 
 @st.composite
@@ -102,7 +102,7 @@ def test_rows_and_columns_are_read_where_they_lie():
     row, column = (wr.from_array(np.asarray(x.mean(axis=a))) for a in (0, 1))
     for y in ((x - row) / row, (x - column[:, None]) * 2, (x - row) * column[:, None]):
         program, found = cut(y)
-        assert [len(each.numbers) for each in found if isinstance(each, Segment)] == [2]
+        assert [len(each.numbers) for each in found if isinstance(each, LoopSegment)] == [2]
         assert all(not isinstance(program.values[i], Apply) for i in found if isinstance(i, int))
         same(lambda y=y: y)
         same(lambda y=y: y.sum(axis=0))
@@ -112,7 +112,7 @@ def test_a_value_that_is_used_twice_is_kept():
     x = wr.from_array(np.random.default_rng(0).standard_normal((500, 400)), chunks=(500, 400))
     y = x * 2 + 1
     z = wr.exp(y) - y * y
-    (first, *_) = (each for each in cut(z)[1] if isinstance(each, Segment))
+    (first, *_) = (each for each in cut(z)[1] if isinstance(each, LoopSegment))
     assert len(first.outputs) == 1
     same(lambda: z)
 

@@ -9,7 +9,7 @@ import windrow as wr
 from windrow.graph.lowering.lower import lower
 from windrow.graph.lowering.program import Load
 from windrow.workers.config import config
-from windrow.workers.kernels.compiled.fixed.gathering import Pieces
+from windrow.workers.kernels.compiled.fixed.gathering import BlockPieces
 from windrow.workers.kernels.compiled.fused import strided
 
 pytest.importorskip("llvmlite")
@@ -268,8 +268,8 @@ def test_blocks_of_many_pieces_are_gathered_tile_by_tile(shape, dtype, axis, add
 
 def test_sums_of_columns_gather_rows_by_a_kernel(monkeypatch):
     filled = []
-    fill = Pieces.fill
-    monkeypatch.setattr(Pieces, "fill", lambda self, *given: (filled.append(1), fill(self, *given))[1])
+    fill = BlockPieces.fill
+    monkeypatch.setattr(BlockPieces, "fill", lambda self, *given: (filled.append(1), fill(self, *given))[1])
     values = np.random.default_rng(0).random((1000, 300))
     for jit in ("on", "off"):
         with config.set(jit=jit):

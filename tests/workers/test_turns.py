@@ -6,11 +6,11 @@ import threading
 import time
 
 from windrow.workers.mpi.messages import mpi_lock as turns
-from windrow.workers.mpi.messages.mpi_lock import Turns
+from windrow.workers.mpi.messages.mpi_lock import MpiLock
 
 
 def test_one_is_alone_while_the_other_goes_on_often():
-    both, inside, counted = Turns(), [], []
+    both, inside, counted = MpiLock(), [], []
     ended = threading.Event()
 
     def engine():
@@ -42,7 +42,7 @@ def test_one_is_alone_while_the_other_goes_on_often():
 
 def test_neither_waits_for_ever(monkeypatch):
     monkeypatch.setattr(turns, "LIMIT", 0.05)
-    both = Turns()
+    both = MpiLock()
     release = threading.Event()
 
     def late():

@@ -23,7 +23,7 @@ Bytes: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
 
 
 @dataclass(slots=True)
-class Region:
+class BufferRegion:
     """Bytes that are sent or received.
 
     Attributes
@@ -59,17 +59,17 @@ class _Elements:
     size: int
     extent: int
 
-    def region(self, first: int, count: int, writable: bool) -> Region:
+    def region(self, first: int, count: int, writable: bool) -> BufferRegion:
         """Return `count` elements from an offset of `first` elements."""
         begin = first * self.extent
         if self.dtype is not None:
-            return Region(self.flat[begin : begin + count * self.extent], self.dtype, self.datatype)
+            return BufferRegion(self.flat[begin : begin + count * self.extent], self.dtype, self.datatype)
         packed = np.empty(count * self.size, np.uint8)
         if writable:
-            return Region(packed, None, self.datatype, partial(self._unpack, packed, begin, count))
+            return BufferRegion(packed, None, self.datatype, partial(self._unpack, packed, begin, count))
         for i, place in self._places(begin, count):
             self.datatype.Pack(place, packed, i * self.size, mpi().COMM_SELF)  # type: ignore[union-attr]
-        return Region(packed, None, self.datatype)
+        return BufferRegion(packed, None, self.datatype)
 
     def _unpack(self, packed: Bytes, begin: int, count: int) -> None:
         for i, place in self._places(begin, count):
@@ -82,7 +82,7 @@ class _Elements:
             yield i, mpi().buffer.fromaddress(address + i * self.extent, self.extent)  # type: ignore[union-attr]
 
 
-def region(call: str, spec: Any, writable: bool, blocks: int = 1) -> Region:
+def region(call: str, spec: Any, writable: bool, blocks: int = 1) -> BufferRegion:
     """Return what a buffer holds, of `blocks` parts of equal counts that lie together.
 
     Parameters
@@ -101,7 +101,7 @@ def region(call: str, spec: Any, writable: bool, blocks: int = 1) -> Region:
         flat = _bytes(call, spec, writable)
         if blocks > 1 and spec.size % blocks:
             raise BadValue(f"{call}: a buffer of {spec.size} elements; expected a multiple of {blocks}, the members")
-        return Region(flat, spec.dtype)
+        return BufferRegion(flat, spec.dtype)
     data, counts, displs, kind = _parts(call, spec)
     if isinstance(counts, tuple | list):
         counts, displs = counts
@@ -121,7 +121,7 @@ def region(call: str, spec: Any, writable: bool, blocks: int = 1) -> Region:
     return held.region(first, count, writable)
 
 
-def regions(call: str, spec: Any, writable: bool, blocks: int) -> list[Region]:
+def regions(call: str, spec: Any, writable: bool, blocks: int) -> list[BufferRegion]:
     """Return what a buffer holds for each of `blocks` members, of counts and displacements of their own.
 
     `spec` is as for `region`, with sequences as counts and displacements; without counts the elements are dealt out
@@ -149,10 +149,10 @@ def regions(call: str, spec: Any, writable: bool, blocks: int) -> list[Region]:
     return [held.region(first, count, writable) for first, count in parts]
 
 
-def split(whole: Region, blocks: int) -> list[Region]:
+def split(whole: BufferRegion, blocks: int) -> list[BufferRegion]:
     """Return the equal parts of a region; close the whole after they were received."""
     size = len(whole.flat) // blocks
-    return [Region(whole.flat[i * size : (i + 1) * size], whole.dtype, whole.datatype) for i in range(blocks)]
+    return [BufferRegion(whole.flat[i * size : (i + 1) * size], whole.dtype, whole.datatype) for i in range(blocks)]
 
 
 def _parts(call: str, spec: Any) -> tuple[Any, Any, Any, Any]:

@@ -31,7 +31,7 @@ class Overdue(Revoked, TimeoutError):
     """A member has waited longer than the group's limit allows."""
 
 
-class Pending:
+class Waitable:
     """What a member can wait for; changed with the group's lock held.
 
     Attributes
@@ -63,7 +63,7 @@ class Pending:
         """Return the call in which the owner waits."""
         raise NotImplementedError
 
-    def is_ended_by(self, other: Pending) -> bool:
+    def is_ended_by(self, other: Waitable) -> bool:
         """Tell whether the owner, who waits for this, may go on once `other` is done."""
         return other is self
 
@@ -93,7 +93,7 @@ class Group:
         self.failure: BaseException | None = None
         self._limit = limit
         self._ended = [False] * size
-        self._waits: list[Pending | None] = [None] * size
+        self._waits: list[Waitable | None] = [None] * size
         self._bells = [threading.Lock() for _ in range(size)]
         for bell in self._bells:
             bell.acquire()
@@ -103,7 +103,7 @@ class Group:
         if self.failure is not None:
             raise self._error()
 
-    def wait(self, member: int, pending: Pending) -> None:
+    def wait(self, member: int, pending: Waitable) -> None:
         """Sleep until something is done, and raise what it ended with. The lock is not held."""
         if not pending.done:
             with self.lock:
@@ -121,7 +121,7 @@ class Group:
         if pending.error is not None:
             raise pending.error
 
-    def complete(self, pending: Pending) -> None:
+    def complete(self, pending: Waitable) -> None:
         """Note that something is over, and wake the member that waits for it. The lock is held."""
         pending.done = True
         wait = self._waits[pending.owner]
@@ -152,7 +152,7 @@ class Group:
         self._waits[member] = None
         self._bells[member].release()
 
-    def _sleep(self, member: int, pending: Pending) -> None:
+    def _sleep(self, member: int, pending: Waitable) -> None:
         bell = self._bells[member]
         try:
             if not _hear(bell, self._limit):
@@ -166,7 +166,7 @@ class Group:
                     bell.acquire(blocking=False)  # it has rung
             raise
 
-    def _tell_overdue(self, member: int, pending: Pending) -> None:
+    def _tell_overdue(self, member: int, pending: Waitable) -> None:
         with self.lock:
             if self._waits[member] is pending:
                 others = sorted({x for x in pending.needs() if self._is_free(x)})
@@ -186,7 +186,7 @@ class Group:
     def _is_free(self, member: int) -> bool:
         return self._waits[member] is None and not self._ended[member]
 
-    def _is_quick(self, pending: Pending) -> bool:
+    def _is_quick(self, pending: Waitable) -> bool:
         """Tell whether those who must act run, so that nobody needs to think about who waits for whom."""
         found = map(self._is_free, pending.needs())
         return any(found) if pending.any_will_do else all(found)
@@ -210,7 +210,7 @@ class Group:
             told = [f"{_members([x])} has returned" for x in sorted(gone)] + told
             self._revoke(Deadlock("deadlock: " + "; ".join(told)))
 
-    def _tell(self, member: int, wait: Pending) -> str:
+    def _tell(self, member: int, wait: Waitable) -> str:
         needs = sorted(set(wait.needs()))
         link = " or " if wait.any_will_do else ", "
         return f"member {member} waits in {wait.describe()} for {_members(needs, link)}"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue
-from .group import Pending
+from .group import Waitable
 from .payloads import Frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .buffers import Bytes, Region
+    from .buffers import BufferRegion, Bytes
     from .group import Group
 
 EAGER = 65536
@@ -41,7 +41,7 @@ class Context:
         self.group = group
         self.members = tuple(members)
         self.name = name
-        self.boxes = [Mailbox() for _ in members]
+        self.boxes = [MemberMailbox() for _ in members]
         self.meetings: dict[int, Any] = {}
 
     @property
@@ -50,7 +50,7 @@ class Context:
         return f" on {self.name}" if self.name else ""
 
 
-class Sending(Pending):
+class Sending(Waitable):
     """A message on its way; over when it was received or, if `copies`, when its owner waits for it."""
 
     __slots__ = ("call", "content", "context", "copies", "dest", "source", "tag", "turn")
@@ -104,7 +104,7 @@ class Sending(Pending):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReceiveFilter:
     """Which messages a receive takes; None for any."""
 
     source: int | None
@@ -115,7 +115,7 @@ class Wanted:
         return (self.source is None or self.source == message.source) and (self.tag is None or self.tag == message.tag)
 
 
-class Receiving(Pending):
+class Receiving(Waitable):
     """A receive, or a look at what could be received.
 
     Attributes
@@ -128,7 +128,9 @@ class Receiving(Pending):
 
     __slots__ = ("call", "context", "message", "rank", "region", "value", "wanted")
 
-    def __init__(self, context: Context, call: str, rank: int, wanted: Wanted, region: Region | None = None) -> None:
+    def __init__(
+        self, context: Context, call: str, rank: int, wanted: ReceiveFilter, region: BufferRegion | None = None
+    ) -> None:
         super().__init__(context.members[rank])
         self.context = context
         self.call = call
@@ -207,7 +209,7 @@ class Receiving(Pending):
             self.error = error
 
 
-class Mailbox:
+class MemberMailbox:
     """The messages that have come to one rank of a communicator, and what it waits for. Used with the lock held."""
 
     __slots__ = ("_arrived", "_turn", "looking", "posted")
@@ -233,7 +235,7 @@ class Mailbox:
             group.complete(looking)
         return None
 
-    def find(self, wanted: Wanted, take: bool) -> Sending | None:
+    def find(self, wanted: ReceiveFilter, take: bool) -> Sending | None:
         """Return the message that came first of those wanted, and remove it with `take`."""
         sources = self._arrived if wanted.source is None else (wanted.source,)
         firsts = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .group import Deadlock, Pending
+from .group import Deadlock, Waitable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class DealtPlan:
     """What a plan returns where all members work at a time: a function of the rank that does a member's share."""
 
     work: Callable[[int], object]
@@ -25,7 +25,7 @@ def _as_is(x: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class MemberCall:
     """One member's part in a collective call.
 
     Attributes
@@ -35,23 +35,23 @@ class Call:
     deposit
         What the member brings.
     plan
-        Makes of all deposits, by rank, what each rank gets, or `Shares`. Any member's plan would do.
+        Makes of all deposits, by rank, what each rank gets, or `DealtPlan`. Any member's plan would do.
     after
         Makes of what a rank gets what its call returns.
     """
 
     name: str
     deposit: Any
-    plan: Callable[[list[Any]], Sequence[Any] | Shares]
+    plan: Callable[[list[Any]], Sequence[Any] | DealtPlan]
     after: Callable[[Any], Any] = _as_is
 
 
-class Part(Pending):
+class MemberPart(Waitable):
     """A member's part in a collective call that it has begun."""
 
     __slots__ = ("call", "meeting", "rank", "value")
 
-    def __init__(self, meeting: _Meeting, rank: int, call: Call) -> None:
+    def __init__(self, meeting: _Meeting, rank: int, call: MemberCall) -> None:
         super().__init__(meeting.context.members[rank])
         self.meeting = meeting
         self.rank = rank
@@ -67,9 +67,9 @@ class Part(Pending):
 
     def result(self) -> Any:
         """Return what the call returns, after all have come; where the work is dealt out, do this member's share."""
-        if isinstance(self.value, Shares):
+        if isinstance(self.value, DealtPlan):
             self.value.work(self.rank)
-            leave = Call(f"the end of {self.call.name}", None, _nothing)
+            leave = MemberCall(f"the end of {self.call.name}", None, _nothing)
             part = arrive(self.meeting.context, self.rank, ~self.meeting.number, leave)
             part.meeting.context.group.wait(self.owner, part)
             return self.call.after(None)
@@ -84,11 +84,11 @@ class _Meeting:
     def __init__(self, context: Context, number: int) -> None:
         self.context = context
         self.number = number
-        self.parts: list[Part | None] = [None] * len(context.members)
+        self.parts: list[MemberPart | None] = [None] * len(context.members)
         self.missing = len(context.members)
 
 
-def arrive(context: Context, rank: int, number: int, call: Call) -> Part:
+def arrive(context: Context, rank: int, number: int, call: MemberCall) -> MemberPart:
     """Begin a member's part; the last to come does the work.
 
     Parameters
@@ -102,9 +102,9 @@ def arrive(context: Context, rank: int, number: int, call: Call) -> Part:
         meeting = context.meetings.get(number)
         if meeting is None:
             meeting = context.meetings[number] = _Meeting(context, number)
-        part = Part(meeting, rank, call)
+        part = MemberPart(meeting, rank, call)
         other = next((x for x in meeting.parts if x is not None), part)
-        parts: list[Part] = []
+        parts: list[MemberPart] = []
         if other.call.name == call.name:
             meeting.parts[rank] = part
             meeting.missing -= 1
@@ -125,7 +125,7 @@ def arrive(context: Context, rank: int, number: int, call: Call) -> Part:
     return part
 
 
-def _work(parts: list[Part], call: Call) -> None:
+def _work(parts: list[MemberPart], call: MemberCall) -> None:
     """Give each part its value, or all of them the error."""
     try:
         found = call.plan([x.call.deposit for x in parts])
@@ -134,7 +134,7 @@ def _work(parts: list[Part], call: Call) -> None:
             part.error = error
         return
     for i, part in enumerate(parts):
-        part.value = found if isinstance(found, Shares) else found[i]
+        part.value = found if isinstance(found, DealtPlan) else found[i]
 
 
 def _nothing(deposits: list[Any]) -> list[Any]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ...graph.chunks.grid import Index
     from ...graph.kinds.gang import Gang
     from ...graph.lowering.stage import Stage
-    from ..rank.chunk_reader import Reader
+    from ..rank.chunk_reader import BatchReader
     from ..wire.protocol import Event, GangOrder
     from ..wire.rpc import Calls
     from ..wire.transport import Transport
@@ -55,7 +55,7 @@ class Unmet(ClusterError):
     """No communicator came about; all who live may try again."""
 
 
-class Meeting(Protocol):
+class CommunicatorMaker(Protocol):
     """Makes communicators for gangs."""
 
     def join(self, order: GangOrder) -> list[Any]:
@@ -101,7 +101,7 @@ class GangThreads:
         self.calls, self.emit, self.fail, self.later = calls, emit, fail, later
         here = [peer.rank for peer in transport.peers if peer.same_node]
         self._place, self._beside = here.index(self.rank), len(here)
-        self._orders: SimpleQueue[tuple[int, Run | Meet, Reader | None] | None] = SimpleQueue()
+        self._orders: SimpleQueue[tuple[int, Run | Meet, BatchReader | None] | None] = SimpleQueue()
         self._joining = threading.Lock()  # by whoever takes the next order, until its communicator is there
         self._lock = threading.Lock()
         self._open = self._threads = 0
@@ -113,7 +113,7 @@ class GangThreads:
         """The threads that are in users' functions, by batch."""
         self._unmet = 0
 
-    def put(self, command: Run | Meet, reader: Reader | None) -> None:
+    def put(self, command: Run | Meet, reader: BatchReader | None) -> None:
         """Have this rank's members run; without a reader its batch was refused, and it only joins the others."""
         assert command.gang is not None
         batch = command.batch if isinstance(command, Run) and reader is not None else command.gang.number
@@ -230,7 +230,7 @@ class GangThreads:
         self._unmet = 0
         return comms
 
-    def _take_part(self, run: Run, reader: Reader, comms: list[Any], error: BaseException | None) -> bool:
+    def _take_part(self, run: Run, reader: BatchReader, comms: list[Any], error: BaseException | None) -> bool:
         """Run this rank's members, and say what came of it; tell whether the communicators may be harmed."""
         batch, begin = run.batch, time.perf_counter()
         self.calls.enter(batch)
@@ -259,7 +259,7 @@ class GangThreads:
             time.sleep(0.01)
         return bool(is_loss) or (is_loss is None and batch in self._recalled)
 
-    def _run(self, run: Run, reader: Reader, comms: list[Any]) -> bytes:
+    def _run(self, run: Run, reader: BatchReader, comms: list[Any]) -> bytes:
         """Run the members of this rank, each with its own tasks; return what they returned, pickled.
 
         Raises
@@ -348,7 +348,7 @@ def _pickle(found: list[Any], function: str) -> bytes:
     return pickled
 
 
-def operands(stage: Stage, gang: Gang, reader: Reader, tasks: Index) -> list[LocalChunks]:
+def operands(stage: Stage, gang: Gang, reader: BatchReader, tasks: Index) -> list[LocalChunks]:
     """Return a member's chunks of each operand, in place."""
     found = []
     for value in stage.program.values[:-1]:

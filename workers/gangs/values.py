@@ -27,7 +27,7 @@ IN_PLACE: Any = _InPlace()
 
 
 @dataclass(frozen=True)
-class Values:
+class MpiConstants:
     """Constants that programs pass, or get back."""
 
     any_source: int = -1
@@ -38,7 +38,7 @@ class Values:
     in_place: Any = IN_PLACE
 
 
-_DEFAULT = Values()
+_DEFAULT = MpiConstants()
 
 
 def mpi() -> ModuleType | None:
@@ -46,15 +46,15 @@ def mpi() -> ModuleType | None:
     return sys.modules.get("mpi4py.MPI")
 
 
-def values() -> Values:
+def values() -> MpiConstants:
     """Return the constants that the program knows."""
     module = sys.modules.get("mpi4py.MPI")
     return _DEFAULT if module is None else _values_of(module)
 
 
 @lru_cache(1)
-def _values_of(module: ModuleType) -> Values:
-    return Values(
+def _values_of(module: ModuleType) -> MpiConstants:
+    return MpiConstants(
         module.ANY_SOURCE,
         module.ANY_TAG,
         module.PROC_NULL,

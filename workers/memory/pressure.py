@@ -58,7 +58,7 @@ class Shortage:
     used: int
 
 
-class Watch:
+class PressureWatch:
     """Tells when memory gets short, and when it is no longer."""
 
     def __init__(self, limited: Sequence[Limited]) -> None:
@@ -81,14 +81,14 @@ class Watch:
         return (before is None) != (self.shortage is None)
 
 
-def watch(transport: Transport) -> Watch:
+def watch(transport: Transport) -> PressureWatch:
     """Return what looks at all that limits a rank."""
     limit = memory_limit()
     limited: list[Limited] = [*own_groups(), Machine()]
     if all(limit != each.limit for each in limited):
         here = sum(peer.same_node for peer in transport.peers)
         limited.append(Share(Limit(limit.nbytes // here, limit.who), transport))
-    return Watch(limited)
+    return PressureWatch(limited)
 
 
 def trim(arena: Bytes, offsets: Index, sizes: Index, shared: bool) -> None:

@@ -18,7 +18,7 @@ from ..kernels.compiled.courses import courses
 from ..kernels.compiled.courses.course_draws import NORMALS
 from ..kernels.compiled.draws.drawing import LEAST
 from ..kernels.compiled.draws.recorded import FRAME
-from ..kernels.compiled.fused.segments import Segment, segments
+from ..kernels.compiled.fused.segments import LoopSegment, segments
 from ..kernels.functions import room_of_function
 from ..kernels.interpreter import tile_loop
 from ..kernels.interpreter.buffer_plan import plan_of
@@ -80,7 +80,7 @@ def _of_value(stage: Stage, last: int, sources: Mapping[str, HostData], tile: in
     if not plan.tiled and level is None:
         return Counter()
     turned = [i for i in plan.wholes if _may_be_turned(stage, values[i], sources)]
-    kept = [i for each in segments(program, plan, last) if isinstance(each, Segment) for i in each.outputs]
+    kept = [i for each in segments(program, plan, last) if isinstance(each, LoopSegment) for i in each.outputs]
     short = [i for i in (*plan.tiled, *plan.wholes) if any(values[i].full) and not all(values[i].full)]
     widest = max(values[i].dtype.itemsize for i in (*plan.tiled, *plan.wholes))
     one = tile * widest

@@ -12,7 +12,7 @@ import mmap
 import threading
 from typing import TYPE_CHECKING
 
-from ..rank.chunk_reader import Place, region_of
+from ..rank.chunk_reader import SlabPlace, region_of
 from ..rank.inputs import list_read
 from ..sources.io_pool import read_soon
 from .memory_limit import room
@@ -21,7 +21,7 @@ from .page_cache import PAGE, advise, ask_ahead, drop_file, let_go
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..rank.chunk_reader import Reader
+    from ..rank.chunk_reader import BatchReader
     from ..wire.protocol import Run
     from ..wire.transport import Bytes
 
@@ -64,7 +64,7 @@ class SpillReads:
     ----------
     run : Run
         The command.
-    reader : Reader
+    reader : BatchReader
         What gets the pieces.
     fits : bool
         Whether the kernel's cache may keep what is read.
@@ -72,7 +72,7 @@ class SpillReads:
         Returns where a spill file is opened, of (owner, source).
     """
 
-    def __init__(self, run: Run, reader: Reader, fits: bool, path: Callable[[int, int], str]) -> None:
+    def __init__(self, run: Run, reader: BatchReader, fits: bool, path: Callable[[int, int], str]) -> None:
         self._reader, self._fits, self._path = reader, fits, path
         self._files: dict[tuple[int, int], Bytes] = {}
         self._parts: set[tuple[tuple[int, int], int, int]] = set()
@@ -102,7 +102,7 @@ class SpillReads:
     def _add(self, file: tuple[int, int], begin: int, end: int) -> None:
         """Add whole pages of a file, where it can be read in place."""
         if file not in self._files:
-            memory = self._reader.memory(Place(file[0], 0, file[1]))
+            memory = self._reader.memory(SlabPlace(file[0], 0, file[1]))
             if memory is None:
                 return
             self._files[file] = memory

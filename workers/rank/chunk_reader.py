@@ -32,7 +32,7 @@ _DENSE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SlabPlace:
     """Where a task's slab lies: a rank's arena (`source` -1) or one of its spill files, from `offset` on."""
 
     owner: int
@@ -40,21 +40,21 @@ class Place:
     source: int = -1
 
 
-class Located(Mapping[int, Place]):
+class Located(Mapping[int, SlabPlace]):
     """Places of many tasks, as a rank is told them: parallel columns, sorted by task."""
 
     def __init__(self, places: Places) -> None:
         self._columns = places
-        self._by_task: dict[int, Place] | None = None
+        self._by_task: dict[int, SlabPlace] | None = None
 
-    def __getitem__(self, task: int) -> Place:
+    def __getitem__(self, task: int) -> SlabPlace:
         if self._by_task is None:
             c = self._columns
             if len(c.tasks) == 1:
-                self._by_task = {int(c.tasks[0]): Place(int(c.owners[0]), int(c.offsets[0]), int(c.sources[0]))}
+                self._by_task = {int(c.tasks[0]): SlabPlace(int(c.owners[0]), int(c.offsets[0]), int(c.sources[0]))}
                 return self._by_task[task]
             rows = zip(*(a.tolist() for a in (c.tasks, c.owners, c.offsets, c.sources)), strict=True)
-            self._by_task = {task: Place(owner, offset, source) for task, owner, offset, source in rows}
+            self._by_task = {task: SlabPlace(owner, offset, source) for task, owner, offset, source in rows}
         return self._by_task[task]
 
     def __iter__(self) -> Iterator[int]:
@@ -67,16 +67,16 @@ class Located(Mapping[int, Place]):
         """Whether one rank, or the user, has all of them."""
         return bool((self._columns.owners == owner).all())
 
-    def memories(self) -> list[Place]:
+    def memories(self) -> list[SlabPlace]:
         """Return one place in each memory that holds some of the tasks."""
         pairs = set(zip(self._columns.owners.tolist(), self._columns.sources.tolist(), strict=True))
-        return [Place(owner, 0, source) for owner, source in sorted(pairs)]
+        return [SlabPlace(owner, 0, source) for owner, source in sorted(pairs)]
 
-    def by_memory(self, tasks: Index) -> list[tuple[Place, Index, Index]]:
+    def by_memory(self, tasks: Index) -> list[tuple[SlabPlace, Index, Index]]:
         """Return for each memory that holds some of the tasks which ones these are, and their offsets there."""
         c = self._columns
         if len(c.tasks) == 1:
-            where = Place(int(c.owners[0]), 0, int(c.sources[0]))
+            where = SlabPlace(int(c.owners[0]), 0, int(c.sources[0]))
             return [(where, ascending(0, len(tasks)), np.full(len(tasks), c.offsets[0]))]
         at = positions_in(c.tasks, tasks)
         owners, sources, offsets = c.owners[at], c.sources[at], c.offsets[at]
@@ -87,7 +87,7 @@ class Located(Mapping[int, Place]):
                 found.append((place, mine, offsets[mine]))
         return found
 
-    def find_spacing(self, first: int, count: int) -> tuple[Place, int] | None:
+    def find_spacing(self, first: int, count: int) -> tuple[SlabPlace, int] | None:
         """Return the first of consecutive tasks' places and their distance, where they lie at equal distances."""
         c = self._columns
         lo = bisect_left(c.tasks, first)
@@ -96,7 +96,7 @@ class Located(Mapping[int, Place]):
         same = lo + count <= len(c.tasks) and c.tasks[lo + count - 1] == first + count - 1
         if not same or step is None or np.ptp(c.owners[run]) or np.ptp(c.sources[run]):
             return None
-        return Place(int(c.owners[lo]), int(c.offsets[lo]), int(c.sources[lo])), step
+        return SlabPlace(int(c.owners[lo]), int(c.offsets[lo]), int(c.sources[lo])), step
 
 
 def spacing(offsets: Index) -> int | None:
@@ -118,7 +118,7 @@ def view_strided(
 
 
 @dataclass
-class Reader:
+class BatchReader:
     """The inputs of one batch: a place for each (input, task), and what had to be fetched beforehand.
 
     `memory(place)` returns the bytes that hold the place where they can be read in place, else None.
@@ -126,8 +126,8 @@ class Reader:
 
     stage: Stage
     producers: tuple[Stage, ...]
-    places: Sequence[Mapping[int, Place]]
-    memory: Callable[[Place], Bytes | None]
+    places: Sequence[Mapping[int, SlabPlace]]
+    memory: Callable[[SlabPlace], Bytes | None]
     fetched: dict[tuple[int, int, tuple[Any, ...]], Array] = field(default_factory=dict)
     ahead: dict[tuple[int, int, tuple[Any, ...]], Reading] = field(default_factory=dict)
     spilled: SpillReads | None = None
@@ -374,7 +374,9 @@ def take_key(take: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-def region_of(stage: Stage, place: Place, at: int, block: int, take: tuple[Any, ...]) -> tuple[Region, tuple[int, ...]]:
+def region_of(
+    stage: Stage, place: SlabPlace, at: int, block: int, take: tuple[Any, ...]
+) -> tuple[Region, tuple[int, ...]]:
     """Return the bytes to fetch for a piece (arrays of positions are cut from their range), and their shape.
 
     The block begins at `at` in the slab that lies at the place.

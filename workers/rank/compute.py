@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, slots=True)
-class Worker:
+class ComputeThread:
     """A thread: its slot among those of the process, and the batch that it is at (-1: none)."""
 
     slot: int
@@ -63,9 +63,9 @@ class ComputeThreads:
     ) -> None:
         self._transport, self._run, self._emit = transport, run, emit
         self._work: SimpleQueue[int | None] = SimpleQueue()
-        self._workers: list[Worker] = []
-        self._strays: list[Worker] = []
-        self._ending: dict[Worker, tuple[int, float]] = {}
+        self._workers: list[ComputeThread] = []
+        self._strays: list[ComputeThread] = []
+        self._ending: dict[ComputeThread, tuple[int, float]] = {}
         for _ in range(count):
             self._begin()
 
@@ -116,11 +116,11 @@ class ComputeThreads:
 
     def _begin(self) -> None:
         used = {worker.slot for worker in [*self._workers, *self._strays]}
-        worker = Worker(min(set(range(len(used) + 1)) - used))
+        worker = ComputeThread(min(set(range(len(used) + 1)) - used))
         self._workers.append(worker)
         threading.Thread(target=self._loop, args=(worker,), name=f"{COMPUTE}{worker.slot}", daemon=True).start()
 
-    def _loop(self, worker: Worker) -> None:
+    def _loop(self, worker: ComputeThread) -> None:
         own_arena.enter(self._transport)
         worker.thread = threading.get_ident()
         going = True
@@ -128,7 +128,7 @@ class ComputeThreads:
             worker.batch = batch
             going = self._end(worker, self._run(batch, worker.slot))
 
-    def _end(self, worker: Worker, event: Event | None) -> bool:
+    def _end(self, worker: ComputeThread, event: Event | None) -> bool:
         """Tell what came of a worker's batch, behind `Left` if that was told; tell whether the worker goes on."""
         forget(worker.thread)
         with worker.guard:

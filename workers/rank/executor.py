@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ...graph.lowering.program import Program
     from ...graph.lowering.stage import Stage
     from ..kernels.reductions import ReductionKernel
-    from .chunk_reader import Reader
+    from .chunk_reader import BatchReader
 
 Array = np.ndarray[Any, Any]
 SMALL, FEW = 1 << 18, 4
@@ -47,12 +47,12 @@ Target = Callable[[int, int], Places]
 """`target(first, count)` returns where consecutive blocks of one shape go: (count, *shape), or the array of each."""
 
 
-def run_task(stage: Stage, task: int, reader: Reader, target: Target) -> None:
+def run_task(stage: Stage, task: int, reader: BatchReader, target: Target) -> None:
     """Compute all blocks of a task; see `run_blocks`."""
     run_blocks(stage, ascending(stage.blocks(task).start, stage.blocks(task).stop), reader, target)
 
 
-def run_blocks(stage: Stage, run: Index, reader: Reader, target: Target) -> None:
+def run_blocks(stage: Stage, run: Index, reader: BatchReader, target: Target) -> None:
     """Compute consecutive blocks of a stage's result.
 
     Raises
@@ -84,7 +84,7 @@ def run_blocks(stage: Stage, run: Index, reader: Reader, target: Target) -> None
             raise BlockError(first, error) from error
 
 
-def _frames(stage: Stage, blocks: Index, reader: Reader) -> list[Index]:
+def _frames(stage: Stage, blocks: Index, reader: BatchReader) -> list[Index]:
     """Cut blocks into runs of one shape that fit a tile, or that a course takes at once."""
     if len(blocks) == 1:
         return [blocks]
@@ -107,7 +107,7 @@ def _borders(stage: Stage, blocks: Index) -> list[int]:
     return found
 
 
-def _wide(stage: Stage, reader: Reader) -> int:
+def _wide(stage: Stage, reader: BatchReader) -> int:
     """Return how many blocks that don't fit a tile are handed over at once: where no Python runs between them.
 
     Their inputs must lie in memory, and what they come to must be little beside a tile, or have its place.
@@ -131,7 +131,7 @@ def is_plain(program: Program) -> bool:
     return all(isinstance(v, Apply | Generate | Load) for v in program.values)
 
 
-def _frame(stage: Stage, reader: Reader, blocks: Index) -> Frame:
+def _frame(stage: Stage, reader: BatchReader, blocks: Index) -> Frame:
     return Frame(stage, reader, blocks.tolist(), stage.domain.block_shape(int(blocks[0])))
 
 
@@ -188,7 +188,7 @@ def _is_constant(stage: Stage) -> bool:
     )
 
 
-def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array) -> None:
+def _group(stage: Stage, level: Level, reader: BatchReader, blocks: Index, out: Array) -> None:
     """Reduce the blocks of one group to one result."""
     if level.tree:
         parts = (_partials(_frame(stage, reader, np.array([block]))) for block in blocks.tolist())
@@ -223,7 +223,7 @@ def _combine(kernel: ReductionKernel, parts: Iterator[Array], tree: tuple[int, .
     return made
 
 
-def _fold(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array) -> Array:
+def _fold(stage: Stage, level: Level, reader: BatchReader, blocks: Index, out: Array) -> Array:
     """Combine large partial results as they come, as `combine` does it, but with no copies of them."""
     fold = kernel_of(level).fold
     assert fold is not None
@@ -243,7 +243,7 @@ def _fold(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array)
     return made
 
 
-def _parts(stage: Stage, level: Level, reader: Reader, block: int) -> Iterator[tuple[tuple[int, ...], Any, Array]]:
+def _parts(stage: Stage, level: Level, reader: BatchReader, block: int) -> Iterator[tuple[tuple[int, ...], Any, Array]]:
     """Give the parts of a block's partial result: its shape, where the part belongs, and the part."""
     if not level.leaf:
         partial = _partial(level, reader, block)[None]
@@ -260,7 +260,7 @@ def _parts(stage: Stage, level: Level, reader: Reader, block: int) -> Iterator[t
         yield frame.partial_shape, (slice(None), *kept), part
 
 
-def _partial(level: Level, reader: Reader, block: int) -> Array:
+def _partial(level: Level, reader: BatchReader, block: int) -> Array:
     """Return a block of partial results: of one of several reductions, where they were made together."""
     found = reader.block(0, block)
     return found if level.field is None else found[field_name(level.field)]

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ...graph.lowering.program import Operand
     from ...graph.lowering.stage import Stage
     from ..wire.protocol import Run
-    from .chunk_reader import Reader
+    from .chunk_reader import BatchReader
     from .rank import Rank
 
 
-class Inputs:
+class BatchInputs:
     """Brings the pieces of a batch that aren't at hand; then hands the batch on. Of the rank's I/O thread.
 
     Parameters
@@ -33,7 +33,7 @@ class Inputs:
         Whose batch it is.
     run : Run
         The command.
-    reader : Reader
+    reader : BatchReader
         What gets the pieces.
     remote : set of (int, int)
         Which (input, task) lie where they can't be read in place.
@@ -42,7 +42,7 @@ class Inputs:
     """
 
     def __init__(
-        self, rank: Rank, run: Run, reader: Reader, remote: set[tuple[int, int]], slow: frozenset[int]
+        self, rank: Rank, run: Run, reader: BatchReader, remote: set[tuple[int, int]], slow: frozenset[int]
     ) -> None:
         self.rank, self.run, self.reader, self.remote, self.slow = rank, run, reader, remote, slow
         self.pending = 0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from ..mpi.deaths.reachability import Reach
 from ..shared import shared_objects
-from ..wire.protocol import Answered, Asked, Command, Output, Pong, Setup, Stop
+from ..wire.protocol import Answered, Command, Output, Pong, RpcRequest, Setup, Stop
 from ..wire.transport import RanksLost, Transport
 from . import own_arena
 from .output import name_tasks
@@ -58,7 +58,7 @@ def serve(transport: Transport, begun: Callable[[Rank], None] | None = None) -> 
             if isinstance(message, RanksLost):
                 rank.lose(message.ranks)
             elif isinstance(message, Command):
-                if reach is not None and not isinstance(message, Asked | Answered):  # those may be others'
+                if reach is not None and not isinstance(message, RpcRequest | Answered):  # those may be others'
                     reach.heard()
                 rank.handle(message)
         if reach is not None and reach.check(lambda: transport.send(0, Pong(rank.rank))):
@@ -87,7 +87,7 @@ def work(link: MpiLink) -> NoReturn:
     leave(link, 0 if told else 1)  # a launcher that lives on shall not call the job a success
 
 
-class Beside:
+class IoThread:
     """A rank's I/O loop on a thread of its own, beside a script that the main thread runs.
 
     The process ends with rank 0, or when rank 0 says stop before the script is over.

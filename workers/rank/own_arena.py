@@ -12,7 +12,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 
 if TYPE_CHECKING:
-    from ..wire.transport import Transport, Window
+    from ..wire.transport import MpiWindow, Transport
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class OwnArena:
         Where the arena begins in this process.
     size : int
         Its bytes.
-    window : Window or None
+    window : MpiWindow or None
         The MPI window that exposes it to all ranks, as this rank's MPI describes it: `base` (the arena's address),
         `size`, `unit` (of displacements, in bytes), `model` ("unified": loads, stores and Gets see one memory),
         `flavor` ("create": made over memory that was there), `seconds` (what making it took) and `alone` (whether a
@@ -38,7 +38,7 @@ class OwnArena:
     rank: int
     address: int
     size: int
-    window: Window | None
+    window: MpiWindow | None
     _mapped: tuple[tuple[int, int, int], ...] = field(default=(), repr=False)
 
     def locate(self, block: Any) -> tuple[int, int] | None:

@@ -35,7 +35,6 @@ from ..shared.one_sided.epoch import enter
 from ..sources.formats import successors
 from ..wire.protocol import (
     Answered,
-    Asked,
     Command,
     Define,
     Done,
@@ -50,6 +49,7 @@ from ..wire.protocol import (
     Pressed,
     Recall,
     Refused,
+    RpcRequest,
     Run,
     Spill,
     Trim,
@@ -58,10 +58,10 @@ from ..wire.protocol import (
 from ..wire.rpc import Calls, Recalled, attach, detach
 from .arena_prefault import PagesAhead
 from .blas import BlasLimit
-from .chunk_reader import HOST, Located, Place, Reader, spacing, view_strided
+from .chunk_reader import HOST, BatchReader, Located, SlabPlace, spacing, view_strided
 from .compute import ComputeThreads
 from .executor import Target, run_blocks, run_task
-from .inputs import Inputs
+from .inputs import BatchInputs
 from .interrupts import Interrupted
 from .output import finish_lines
 
@@ -90,8 +90,8 @@ class Rank:
         here = sum(peer.same_node for peer in transport.peers)
         self.spills = Spills(spill_folder, self.emit, self.rank, max(1, here))
         self.blas = BlasLimit()
-        self._waiting: dict[int, tuple[Run, Reader]] = {}
-        self._slow: WeakValueDictionary[int, Reader] = WeakValueDictionary()
+        self._waiting: dict[int, tuple[Run, BatchReader]] = {}
+        self._slow: WeakValueDictionary[int, BatchReader] = WeakValueDictionary()
         self.calls = Calls(transport)
         attach(transport, self.calls)
         self.calls.offer("pages.", lambda: _find_service("shared.pages.service").PageService(self.calls, transport))
@@ -141,7 +141,7 @@ class Rank:
             if command.unwanted:
                 self._withdraw_readings(command.batches)
                 self._compute.end(command.batches)
-        elif isinstance(command, Asked | Answered):
+        elif isinstance(command, RpcRequest | Answered):
             self.calls.take(command)
         elif isinstance(command, Meet):
             self._gangs.put(command, None)
@@ -205,7 +205,7 @@ class Rank:
 
     # ---------------------------------------------------------------- inputs
 
-    def memory(self, place: Place) -> Bytes | None:
+    def memory(self, place: SlabPlace) -> Bytes | None:
         """Return the bytes that hold a place, where they can be read in place."""
         if place.source < 0:
             return self.transport.arena(place.owner)
@@ -237,17 +237,17 @@ class Rank:
         producers = tuple(self.stages[token] for token in stage.inputs)
         found: dict[tuple[int, int], Bytes | None] = {}
 
-        def memory(place: Place) -> Bytes | None:
+        def memory(place: SlabPlace) -> Bytes | None:
             """As `self.memory`, asked once: what is in place stays so until the batch ends, though its owner dies."""
             key = (place.owner, place.source)
             if key not in found:
                 found[key] = self.memory(place)
             return found[key]
 
-        def in_place(place: Place) -> bool:
+        def in_place(place: SlabPlace) -> bool:
             return place.owner == HOST or memory(place) is not None
 
-        reader = Reader(stage, producers, [Located(places) for places in run.inputs], memory)
+        reader = BatchReader(stage, producers, [Located(places) for places in run.inputs], memory)
         self._waiting[run.batch] = run, reader
         if any((places.sources >= 0).any() for places in run.inputs):
             reader.spilled = SpillReads(run, reader, run.gang is not None or self.spills.fit(), self._spill_path)
@@ -262,7 +262,7 @@ class Rank:
         if slow:
             self._slow[run.batch] = reader
         if remote or slow:
-            Inputs(self, run, reader, remote, slow).start()
+            BatchInputs(self, run, reader, remote, slow).start()
         elif run.gang is None and len(run.tasks) <= AT_ONCE and stage.light:
             self._events.put(self._do(run, self._waiting.pop(run.batch)[1]))  # who handed it in looks for events next
         else:
@@ -313,7 +313,7 @@ class Rank:
             self.transport.note(slot, "")
         return event
 
-    def _do(self, run: Run, reader: Reader) -> Event:
+    def _do(self, run: Run, reader: BatchReader) -> Event:
         """Run a batch; return what came of it."""
         begin, used = time.perf_counter(), time.thread_time()
         try:
@@ -341,7 +341,7 @@ class Rank:
         except BaseException as error:
             return _failure(self.rank, run.batch, -1, error)
 
-    def _run(self, run: Run, reader: Reader) -> None:
+    def _run(self, run: Run, reader: BatchReader) -> None:
         """Run a batch's tasks; many small ones that follow each other go as one run of blocks."""
         arena = self.transport.arena(self.rank)
         assert arena is not None

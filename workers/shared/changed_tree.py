@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ChangedTree", "Part"]
+__all__ = ["ChangedTree", "TreePart"]
 
 Values = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Part:
+class TreePart:
     """SciPy's tree of some points, and the index of each; None: they are 0, 1, 2 and so on."""
 
     tree: Any
@@ -34,7 +34,7 @@ class ChangedTree:
 
     Attributes
     ----------
-    parts : tuple of Part
+    parts : tuple of TreePart
     erased : numpy.ndarray
         Indexes of points that the parts have, and the tree hasn't, in order.
     n : int
@@ -43,7 +43,7 @@ class ChangedTree:
         Number of coordinates.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[TreePart, ...]
     erased: Values
     n: int
     m: int
@@ -96,7 +96,7 @@ class ChangedTree:
         counts = np.array([len(each) for each in lists.flat], np.intp).reshape(lists.shape)
         return counts[()]
 
-    def _kept(self, part: Part, places: list[int]) -> Values:
+    def _kept(self, part: TreePart, places: list[int]) -> Values:
         indexes = part.indexes_of(np.asarray(places, np.intp), self.n)
         return indexes[~self._is_erased(indexes)]
 
@@ -106,7 +106,7 @@ class ChangedTree:
         at = np.minimum(np.searchsorted(self.erased, indexes), len(self.erased) - 1)
         return np.asarray(self.erased[at] == indexes)
 
-    def _nearest(self, part: Part, rows: Values, k: int, how: dict[str, Any]) -> tuple[Values, Values]:
+    def _nearest(self, part: TreePart, rows: Values, k: int, how: dict[str, Any]) -> tuple[Values, Values]:
         """Return distances and indexes of a part's nearest points: more are asked for where some are erased."""
         distances, indexes = np.full((len(rows), k), np.inf), np.full((len(rows), k), self.n, np.intp)
         open_rows, width = np.arange(len(rows)), k

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Worker:
+class SerialThread:
     """Does what it is given, in that order, each thing for itself."""
 
     def __init__(self, name: str) -> None:

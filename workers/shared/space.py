@@ -38,7 +38,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Lent:
+class SpaceAnswer:
     """What the driver answers who gets or reads: the pickle, or where it lies; told when it has come, by its number."""
 
     number: int
@@ -225,7 +225,7 @@ class Space:
         pending = None
         try:
             pending = calls.begin(0, "space.find", self.token, current_batch(), ticket, tag, take, timeout == 0)
-            lent: Lent | None = pending.result(None if timeout == 0 else timeout)
+            lent: SpaceAnswer | None = pending.result(None if timeout == 0 else timeout)
         except WaitTimeout:
             calls.ask(0, "space.withdraw", self.token, ticket)  # what it was given meanwhile has come before that
             assert pending is not None

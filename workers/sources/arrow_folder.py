@@ -37,7 +37,7 @@ _MAGIC = 10  # bytes behind the footer: its length, and what ends an Arrow file
 
 
 @dataclass(frozen=True)
-class Runs:
+class ChunkRuns:
     """How chunks share files: so many along each axis, consecutive in C order, go to one."""
 
     grid: Grid
@@ -88,7 +88,7 @@ class ArrowFolder:
 
     quick: ClassVar[bool] = True
     path: str
-    runs: Runs
+    runs: ChunkRuns
     dtype: DType
     sizes: Index
     times: Index

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...graph.stencil.plan import BlockCall, Margins
-    from .regions import Placed, Region
+    from .regions import PlacedArray, Region
 
 Array = np.ndarray[Any, Any]
 
 
-class Caller:
+class SlabCaller:
     """Calls one function for the blocks of slabs."""
 
     def __init__(self, item: BlockCall, shape: tuple[int, ...]) -> None:
         self.item, self.shape = item, shape
         self.function, self.extra, self.keywords = pickle.loads(item.op.payload.pickled)
 
-    def run(self, rows: tuple[int, int], known: Mapping[int, Placed], out: Placed) -> None:
+    def run(self, rows: tuple[int, int], known: Mapping[int, PlacedArray], out: PlacedArray) -> None:
         """Compute the blocks that lie in some rows, which are whole blocks'."""
         grid = self.item.grid
         each = grid.nblocks // grid.counts[0]
@@ -37,7 +37,7 @@ class Caller:
             region = tuple((s.start, s.stop) for s in grid.block_slices(block))
             self._block(block, region, known, out.view(region))
 
-    def _block(self, block: int, region: Region, known: Mapping[int, Placed], out: Array) -> None:
+    def _block(self, block: int, region: Region, known: Mapping[int, PlacedArray], out: Array) -> None:
         label, index = self.item.op.label, self.item.grid.index(block)
         given = [
             read_only(known[operand.read.item].view(self._reach(operand, region))) for operand in self.item.operands

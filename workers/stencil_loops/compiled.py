@@ -15,7 +15,7 @@ from .llvm_step import BOUND, BUFFER, LENGTH, TILE, StepText
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .regions import Layout, Placed, Region
+    from .regions import PlacedArray, Region, SlabLayout
 
 Array = np.ndarray[Any, Any]
 SCRATCH = 1 << 20
@@ -25,10 +25,10 @@ COLUMNS, NARROW = 4096, 500
 LINE = 64
 
 
-class Compiled:
+class StepKernel:
     """A step's kernel, with what it is handed."""
 
-    def __init__(self, layout: Layout, text: StepText, function: Any) -> None:
+    def __init__(self, layout: SlabLayout, text: StepText, function: Any) -> None:
         self.layout, self.plan, self.text, self.function = layout, layout.plan, text, function
         self.tile, self.memory, self.scratch = self._lay_out()
         self.scalars = np.frombuffer(b"".join(text.scalars).ljust(8, b"\0"), np.uint8).copy()
@@ -59,7 +59,9 @@ class Compiled:
         begin = -_address(memory) % LINE
         return tile, memory[begin:], found
 
-    def run(self, region: Region, known: Mapping[int, Placed], outs: Mapping[int, Placed], singles: Any) -> None:
+    def run(
+        self, region: Region, known: Mapping[int, PlacedArray], outs: Mapping[int, PlacedArray], singles: Any
+    ) -> None:
         """Compute the results in a region: `outs` has, by item, where they go."""
         for number, place in self.text.singles.items():
             value = np.asarray(singles[number], self.plan.singles[number].dtype)
@@ -71,13 +73,13 @@ class Compiled:
         (first, last), *_ = region
         self.function(_address(self._tables[key]), _address(self.scalars), first, last, 0, 0)
 
-    def _table(self, buffers: Mapping[int, Placed]) -> Array:
+    def _table(self, buffers: Mapping[int, PlacedArray]) -> Array:
         table = np.zeros(max(1, len(self.text.slots)), np.int64)
         for key, slot in self.text.slots.items():
             table[slot] = self._entry(buffers, *key)
         return table
 
-    def _entry(self, buffers: Mapping[int, Placed], what: str, *which: int) -> int:
+    def _entry(self, buffers: Mapping[int, PlacedArray], what: str, *which: int) -> int:
         if what == BOUND:
             return which[1]
         if what == LENGTH:
@@ -105,7 +107,7 @@ def _address(array: Array) -> int:
     return found
 
 
-def make_compiled(layout: Layout, steps: int, rows: int) -> Compiled | None:
+def make_compiled(layout: SlabLayout, steps: int, rows: int) -> StepKernel | None:
     """Return the kernel of a layout's step; None where there is none, or compiling takes longer than it saves."""
     if not layout.held:
         return None
@@ -116,4 +118,4 @@ def make_compiled(layout: Layout, steps: int, rows: int) -> Compiled | None:
         return None
     work = steps * rows * math.prod(layout.plan.shape[1:]) * len(layout.plan.items)
     function = compiled(written, 0, config.jit == "on" or (config.jit != "off" and work >= ENOUGH_WORK))
-    return None if function is None else Compiled(layout, text, function)
+    return None if function is None else StepKernel(layout, text, function)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from .regions import Placed
+    from .regions import PlacedArray
 
 Array = np.ndarray[Any, Any]
 SPINS, YIELDS = 50, 300
@@ -33,7 +33,7 @@ def fence() -> None:
             pass
 
 
-class Watch:
+class GangWatch:
     """Looks whether a gang goes on."""
 
     def __init__(self, comm: Any) -> None:
@@ -65,11 +65,11 @@ class Watch:
 
 
 @dataclass
-class Beside:
+class MappedNeighbour:
     """A neighbour whose memory is mapped: its counter, and its two states of each leaf."""
 
     flag: Array
-    states: dict[int, tuple[Placed, ...]]
+    states: dict[int, tuple[PlacedArray, ...]]
 
 
 @dataclass
@@ -80,4 +80,4 @@ class Far:
     slab: int
 
 
-Neighbour = Beside | Far | None
+Neighbour = MappedNeighbour | Far | None

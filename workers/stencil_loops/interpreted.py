@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.kinds.elementwise import Scalar
 from ...graph.stencil.plan import Arg, Paint, Point, Single
 from ..kernels.functions import function
-from .regions import Layout, Placed, Region, cut, is_empty
+from .regions import PlacedArray, Region, SlabLayout, cut, is_empty
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,10 +28,10 @@ def tiles(region: Region) -> list[Region]:
 
 
 def run_step(
-    layout: Layout,
+    layout: SlabLayout,
     region: Region,
-    leaves: Mapping[int, Placed],
-    outs: Mapping[int, Placed],
+    leaves: Mapping[int, PlacedArray],
+    outs: Mapping[int, PlacedArray],
     singles: Sequence[Any],
 ) -> None:
     """Compute the results in a region: `outs` has, by item, where they go."""
@@ -40,27 +40,27 @@ def run_step(
 
 
 class _Tile:
-    def __init__(self, layout: Layout, known: dict[int, Placed], singles: Sequence[Any]) -> None:
+    def __init__(self, layout: SlabLayout, known: dict[int, PlacedArray], singles: Sequence[Any]) -> None:
         self.plan, self.layout, self.known, self.singles = layout.plan, layout, known, singles
 
-    def run(self, tile: Region, outs: Mapping[int, Placed]) -> None:
+    def run(self, tile: Region, outs: Mapping[int, PlacedArray]) -> None:
         every = (True,) * len(tile)
         for number in self.layout.held:
             item = self.plan.items[number]
             region = self.layout.region(number, tile)
             if is_empty(region):
-                self.known[number] = Placed(np.empty((0,) * len(tile), item.dtype), (0,) * len(tile), every)
+                self.known[number] = PlacedArray(np.empty((0,) * len(tile), item.dtype), (0,) * len(tile), every)
                 continue
             made: dict[tuple[int, Region], Array] = {}
             if isinstance(item, Paint):
                 out = np.empty([hi - lo for lo, hi in region], item.dtype)
-                placed = Placed(out, tuple(lo for lo, _ in region), every)
+                placed = PlacedArray(out, tuple(lo for lo, _ in region), every)
                 for box, arg in item.parts:
                     part = cut(region, box)
                     if not is_empty(part):
                         placed.view(part)[...] = self._arg(arg, part, made)
             else:
-                placed = Placed(self._point(number, region, made), tuple(lo for lo, _ in region), every)
+                placed = PlacedArray(self._point(number, region, made), tuple(lo for lo, _ in region), every)
             self.known[number] = placed
             if number in outs:
                 np.copyto(outs[number].view(tile), placed.view(tile))
@@ -87,7 +87,7 @@ class _Tile:
         return made[key]
 
 
-def step_singles(layout: Layout, values: list[Any]) -> None:
+def step_singles(layout: SlabLayout, values: list[Any]) -> None:
     """Compute the values without axes that follow from others, in place."""
     for number, value in enumerate(layout.plan.singles):
         if value.function:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.kinds.elementwise import Scalar
-from ...graph.stencil.plan import Arg, BlockCall, Box, Leaf, Paint, Point, Read, Shift, Single
+from ...graph.stencil.plan import Arg, BlockCall, Box, Paint, Point, Read, Shift, Single, StencilLeaf
 from ..kernels.compiled.llvm.instructions import UFUNCS
 from ..kernels.compiled.llvm.kernel_cache import ENTRY
 from ..kernels.compiled.llvm.promotion import Given, constant, loop
 from ..kernels.compiled.llvm.text import Body, DType, NotCompilable, Text, cast, kind, register
 
 if TYPE_CHECKING:
-    from .regions import Layout
+    from .regions import SlabLayout
 
 BUFFER, BOUND, LENGTH, TILE = "buffer", "bound", "length", "tile"
 
@@ -44,7 +44,7 @@ class StepText:
     Buffers are leaves and held items, by number; a result's lies in the state that a step makes.
     """
 
-    layout: Layout
+    layout: SlabLayout
     slots: dict[tuple[Any, ...], int] = field(default_factory=dict)
     scalars: list[bytes] = field(default_factory=list)
     singles: dict[int, int] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class StepText:
     def _index(self, number: int, shift: Shift) -> str:
         """Write where an element lies in a buffer."""
         text, item = self.body.text, self.plan.items[number]
-        along = item.along if isinstance(item, Leaf) else (True,) * self.ndim
+        along = item.along if isinstance(item, StencilLeaf) else (True,) * self.ndim
         total = "0"
         for axis, (at, by, here) in enumerate(zip(self.at, shift, along, strict=True)):
             if not here:
@@ -172,7 +172,7 @@ class StepText:
             return self._scalar(arg.value, dtype, "full"), dtype
         item = self.plan.items[arg.item]
         key = (arg.item, arg.shift)
-        if not top and (isinstance(item, Leaf | BlockCall) or arg.item in self.layout.held):
+        if not top and (isinstance(item, StencilLeaf | BlockCall) or arg.item in self.layout.held):
             if key not in self.made:
                 self.made[key] = self.body.text.load(item.dtype, self._use(arg.item), self._index(arg.item, arg.shift))
         elif key not in self.made:

@@ -10,7 +10,7 @@ import numpy as np
 from ...graph.stencil.groups import find_groups
 
 if TYPE_CHECKING:
-    from ...graph.stencil.plan import Box, HaloPlan, Leaf
+    from ...graph.stencil.plan import Box, HaloPlan, StencilLeaf
 
 Array = np.ndarray[Any, Any]
 Region = tuple[tuple[int, int], ...]
@@ -30,7 +30,7 @@ def is_empty(region: Region) -> bool:
 
 
 @dataclass
-class Placed:
+class PlacedArray:
     """An array over positions: its first element is at `origin`; along axes that it hasn't got it has length one."""
 
     array: Array
@@ -47,7 +47,7 @@ class Placed:
 
 
 @dataclass
-class Layout:
+class SlabLayout:
     """A plan with what follows from it: what is held, how deep each item is."""
 
     plan: HaloPlan
@@ -56,7 +56,7 @@ class Layout:
     def __post_init__(self) -> None:
         self.held = find_groups(self.plan).held
 
-    def depth(self, leaf: Leaf) -> tuple[tuple[int, int], ...]:
+    def depth(self, leaf: StencilLeaf) -> tuple[tuple[int, int], ...]:
         """Return a leaf's margins."""
         return tuple(
             pair if here else (0, 0)

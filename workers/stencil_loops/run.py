@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.stencil.plan import BlockCall, HaloPlan, Leaf
+from ...graph.stencil.plan import BlockCall, HaloPlan, StencilLeaf
 from ..rank.own_arena import own_transport, view
-from .block_calls import Caller
-from .compiled import Compiled, make_compiled
-from .exchange import Beside, Far, Neighbour, Watch
+from .block_calls import SlabCaller
+from .compiled import StepKernel, make_compiled
+from .exchange import Far, GangWatch, MappedNeighbour, Neighbour
 from .interpreted import run_step, step_singles
-from .regions import Layout, Placed
+from .regions import PlacedArray, SlabLayout
 from .slabs import Slab, lay_out
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ class HaloLoop:
 class _Member:
     def __init__(self, loop: HaloLoop, comm: Any, locals_: Sequence[LocalChunks]) -> None:
         self.loop, self.comm, self.plan = loop, comm, loop.plan
-        self.layout = Layout(loop.plan)
-        self.watch = Watch(comm)
-        leaves = [k for k, item in enumerate(self.plan.items) if isinstance(item, Leaf) and all(item.along)]
+        self.layout = SlabLayout(loop.plan)
+        self.watch = GangWatch(comm)
+        leaves = [k for k, item in enumerate(self.plan.items) if isinstance(item, StencilLeaf) and all(item.along)]
         carried = len(self.plan.outs)
         self.carried, self.constant = leaves[:carried], leaves[carried:]
         self.given, self.made = locals_[: len(leaves)], locals_[len(leaves) : -1]
@@ -63,14 +63,16 @@ class _Member:
             Slab(self.layout, index[0], loop.borders, chunk) for index, chunk in zip(memory.blocks, memory, strict=True)
         ]
         self.profiles = {
-            item: Placed(array, origin, self.plan.items[item].along)  # type: ignore[union-attr]
+            item: PlacedArray(array, origin, self.plan.items[item].along)  # type: ignore[union-attr]
             for item, array, origin in loop.profiles
         }
         items = self.plan.items
         self.callers = {
-            number: Caller(item, self.plan.shape) for number, item in enumerate(items) if isinstance(item, BlockCall)
+            number: SlabCaller(item, self.plan.shape)
+            for number, item in enumerate(items)
+            if isinstance(item, BlockCall)
         }
-        self.rooms: dict[tuple[int, int], Placed] = {}
+        self.rooms: dict[tuple[int, int], PlacedArray] = {}
         self.values: list[Any] = [np.asarray(v) for v in loop.singles]
         self.values += [None] * (len(self.plan.singles) - len(self.values))
 
@@ -132,7 +134,7 @@ class _Member:
                 arena = transport.arena(rank) if owner == rank else None
                 if arena is not None and transport.rank in theirs and self.loop.mapped:
                     rows = self.loop.borders[number], self.loop.borders[number + 1]
-                    found[number] = Beside(*lay_out(self.layout, rows, arena[begin:]))
+                    found[number] = MappedNeighbour(*lay_out(self.layout, rows, arena[begin:]))
                 else:
                     found[number] = Far(member, number)
         count = len(self.loop.borders) - 1
@@ -141,7 +143,7 @@ class _Member:
             slab.above = found[(slab.number - 1) % count] if slab.number or round_ else None
             slab.below = found[(slab.number + 1) % count] if slab.number + 1 < count or round_ else None
 
-    def _step(self, slab: Slab, step: int, compiled: Compiled | None) -> None:
+    def _step(self, slab: Slab, step: int, compiled: StepKernel | None) -> None:
         known = {item: slab.state(item, step) for item in (*self.carried, *self.constant)} | self.profiles
         outs = {made: slab.state(item, step + 1) for item, made in zip(self.carried, self.plan.outs, strict=True)}
         for number, caller in self.callers.items():
@@ -155,12 +157,12 @@ class _Member:
         else:
             run_step(self.layout, slab.region, known, outs, self.values)
 
-    def _room(self, slab: Slab, number: int) -> Placed:
+    def _room(self, slab: Slab, number: int) -> PlacedArray:
         """Return where a function's blocks go that something else reads."""
         if (slab.number, number) not in self.rooms:
             region = slab.region
             array = np.empty([hi - lo for lo, hi in region], self.plan.items[number].dtype)
-            self.rooms[slab.number, number] = Placed(array, tuple(lo for lo, _ in region), (True,) * len(region))
+            self.rooms[slab.number, number] = PlacedArray(array, tuple(lo for lo, _ in region), (True,) * len(region))
         return self.rooms[slab.number, number]
 
     def _next_singles(self) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.stencil.plan import Leaf, Read, Single
-from .exchange import Beside, Far, Neighbour, Watch, fence
-from .regions import Layout, Placed, Region, cut, is_empty
+from ...graph.stencil.plan import Read, Single, StencilLeaf
+from .exchange import Far, GangWatch, MappedNeighbour, Neighbour, fence
+from .regions import PlacedArray, Region, SlabLayout, cut, is_empty
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 LINE = 64
 
 
-def measure(layout: Layout, rows: tuple[int, int]) -> list[tuple[Leaf, int, tuple[int, ...]]]:
+def measure(layout: SlabLayout, rows: tuple[int, int]) -> list[tuple[StencilLeaf, int, tuple[int, ...]]]:
     """Return the leaves that a slab holds, each with how many states it has and its shape with margins."""
     carried = len(layout.plan.outs)
     lengths = (rows[1] - rows[0], *layout.plan.shape[1:])
@@ -31,16 +31,18 @@ def measure(layout: Layout, rows: tuple[int, int]) -> list[tuple[Leaf, int, tupl
     return found
 
 
-def _bytes(leaf: Leaf, shape: tuple[int, ...]) -> int:
+def _bytes(leaf: StencilLeaf, shape: tuple[int, ...]) -> int:
     return -(-int(np.prod(shape, dtype=np.int64)) * leaf.dtype.itemsize // LINE) * LINE
 
 
-def count_bytes(layout: Layout, rows: tuple[int, int]) -> int:
+def count_bytes(layout: SlabLayout, rows: tuple[int, int]) -> int:
     """Return the bytes of a slab's memory."""
     return LINE + sum(states * _bytes(leaf, shape) for leaf, states, shape in measure(layout, rows))
 
 
-def lay_out(layout: Layout, rows: tuple[int, int], memory: Array) -> tuple[Array, dict[int, tuple[Placed, ...]]]:
+def lay_out(
+    layout: SlabLayout, rows: tuple[int, int], memory: Array
+) -> tuple[Array, dict[int, tuple[PlacedArray, ...]]]:
     """Return the counter in a slab's memory, and the states of each leaf, by item."""
     at, found = LINE, {}
     for leaf, states, shape in measure(layout, rows):
@@ -51,7 +53,7 @@ def lay_out(layout: Layout, rows: tuple[int, int], memory: Array) -> tuple[Array
         )
         made = []
         for _ in range(states):
-            made.append(Placed(memory[at : at + exact].view(leaf.dtype).reshape(shape), origin, leaf.along))
+            made.append(PlacedArray(memory[at : at + exact].view(leaf.dtype).reshape(shape), origin, leaf.along))
             at += size
         found[layout.plan.items.index(leaf)] = tuple(made)
     return memory[:8].view(np.int64), found
@@ -61,12 +63,12 @@ def lay_out(layout: Layout, rows: tuple[int, int], memory: Array) -> tuple[Array
 class Slab:
     """A slab, and what it knows of its neighbours."""
 
-    layout: Layout
+    layout: SlabLayout
     number: int
     borders: Sequence[int]
     memory: Array
     flag: Array = field(init=False)
-    states: dict[int, tuple[Placed, ...]] = field(init=False)
+    states: dict[int, tuple[PlacedArray, ...]] = field(init=False)
     above: Neighbour = None
     below: Neighbour = None
 
@@ -84,7 +86,7 @@ class Slab:
         """The slab's positions."""
         return (self.rows, *((0, n) for n in self.layout.plan.shape[1:]))
 
-    def state(self, item: int, parity: int) -> Placed:
+    def state(self, item: int, parity: int) -> PlacedArray:
         """Return a leaf as it is in a state."""
         states = self.states[item]
         return states[parity % len(states)]
@@ -94,7 +96,7 @@ class Slab:
         plan = self.layout.plan
         for item in items:
             leaf = plan.items[item]
-            assert isinstance(leaf, Leaf)
+            assert isinstance(leaf, StencilLeaf)
             placed, depth = self.state(item, parity), self.layout.depth(leaf)
             for axis in range(1, len(plan.shape)):
                 if plan.periodic[axis]:
@@ -140,10 +142,10 @@ class Slab:
                     requests.append(comm.Isend(_as_bytes(sent), beside.member, tags[1] + 1 - up))
         return requests
 
-    def pull(self, watch: Watch, number: int, parity: int, items: Sequence[int]) -> None:
+    def pull(self, watch: GangWatch, number: int, parity: int, items: Sequence[int]) -> None:
         """Copy the rims of neighbours whose memory is mapped, once their state of this number is complete."""
         for beside in (self.above, self.below):
-            if isinstance(beside, Beside):
+            if isinstance(beside, MappedNeighbour):
                 watch.wait(beside.flag, number)
         for item in items:
             mine, before, after, inner = self._rows(item, parity)
@@ -151,14 +153,14 @@ class Slab:
                 (self.above, mine[:before], slice(-before - after, -after or None)),
                 (self.below, mine[before + inner :], slice(before, before + after)),
             ):
-                if isinstance(beside, Beside) and len(here):
+                if isinstance(beside, MappedNeighbour) and len(here):
                     theirs = beside.states[item]
                     np.copyto(here, theirs[parity % len(theirs)].array[there])
 
     def _rows(self, item: int, parity: int) -> tuple[Array, int, int, int]:
         """Return a leaf with its margins, the rows of these before and after, and the slab's own."""
         leaf = self.layout.plan.items[item]
-        assert isinstance(leaf, Leaf)
+        assert isinstance(leaf, StencilLeaf)
         before, after = self.layout.depth(leaf)[0]
         mine = self.state(item, parity).array
         return mine, before, after, len(mine) - before - after

@@ -32,7 +32,7 @@ _TOKEN = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Lent:
+class LentResult:
     """Where a result lies: a file descriptor of a process of the same host; the file begins with `token`."""
 
     token: bytes
@@ -83,7 +83,7 @@ class Lending:
             with suppress(Exception):  # what can't be pickled is told below, and where there is no memory it is sent
                 descriptor, _ = shared_objects.write(value, token)
                 self._lent[descriptor] = question.rank
-                question.reply(Lent(token, os.getpid(), descriptor))
+                question.reply(LentResult(token, os.getpid(), descriptor))
                 if self._calls.is_lost(question.rank):
                     self._close(descriptor)
                 return
@@ -120,7 +120,7 @@ def fetch(rank: Rank, other: int, number: int) -> Any:
     """
     near = rank.transport.peers[other].same_node
     found = rank.calls.ask(other, VALUE, number, near, limit=LIMIT)
-    if not isinstance(found, Lent):
+    if not isinstance(found, LentResult):
         return found
     try:
         return found.map()

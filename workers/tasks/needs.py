@@ -23,15 +23,15 @@ _threads = threading.local()
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LocalCall:
     """A call that never leaves this process: what a pickle would be, by reference."""
 
     make: Callable[[dict[int, Any]], tuple[Any, tuple[Any, ...], dict[str, Any]]]
 
 
-def with_needs(packed: bytes | Held, needs: dict[int, Any]) -> Any:
+def with_needs(packed: bytes | LocalCall, needs: dict[int, Any]) -> Any:
     """Return what was pickled, with the arguments that its pickle names by number."""
-    if isinstance(packed, Held):
+    if isinstance(packed, LocalCall):
         return packed.make(needs)
     _threads.needs = needs
     try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from ..rank.rank import Rank
-    from .needs import Held
+    from .needs import LocalCall
 
 RUN, TAKE_BACK, GIVE_UP, INTERRUPT, DROP, VALUE, RETURN, ENDED, WAITS = (
     "tasks: run",
@@ -27,7 +27,7 @@ RETURNED, KEPT, RAISED, UNREAD, GIVEN_UP = "returned", "kept", "raised", "unread
 """How a task ends: its result comes along, or stays with the rank; an exception; an argument is gone; not begun."""
 
 
-class Need(Protocol):
+class MissingArgument(Protocol):
     """An argument that isn't in the pickle of a call."""
 
     def load(self, rank: Rank) -> Any:
@@ -49,8 +49,8 @@ class TaskOrder(NamedTuple):
     number: int
     run: int
     function: int
-    call: bytes | Held
-    needs: tuple[tuple[int, Need], ...]
+    call: bytes | LocalCall
+    needs: tuple[tuple[int, MissingArgument], ...]
     name: str
 
 

@@ -21,7 +21,7 @@ from ..rank.interrupts import GRACE, Interrupted, forget, interrupt, interruptib
 from ..rank.output import COMPUTE, finish_lines
 from .current import Current, enter_task
 from .lending import Lending
-from .needs import Held, with_needs
+from .needs import LocalCall, with_needs
 from .orders import (
     DROP,
     ENDED,
@@ -300,7 +300,7 @@ class TaskService:
                 with interruptible(order.number):
                     value = function(*args, **keywords)
             del function, args, keywords, needs
-            packed = None if isinstance(order.call, Held) else pack_small(value)
+            packed = None if isinstance(order.call, LocalCall) else pack_small(value)
         except BaseException as error:
             return end(RAISED, pack_error(error)), None
         if packed is None:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..shared.pages.files import Space
+from ..shared.pages.files import AddressRange
 
-__all__ = ["Snapshot"]
+__all__ = ["TaskSnapshot"]
 
 Values = np.ndarray[Any, Any]
 
 
-class Snapshot:
+class TaskSnapshot:
     """The elements of an array, in a file without a name; it travels as an array, and is a file again elsewhere.
 
     Parameters
@@ -35,18 +35,18 @@ class Snapshot:
         os.ftruncate(self._descriptor, array.nbytes)
         self.nbytes, self._dtype, self._shape = array.nbytes, array.dtype, array.shape
         self._turned = array.flags.f_contiguous and not array.flags.c_contiguous
-        self.kept = self._over(Space(self.nbytes, write=True), private=False)
+        self.kept = self._over(AddressRange(self.nbytes, write=True), private=False)
         np.copyto(self.kept, array)
         self.kept.flags.writeable = False
 
     def own(self) -> Values:
         """Return the array for one call, which may write into it: what it writes to is copied, page by page."""
-        return self._over(Space(self.nbytes, private=True), private=True)
+        return self._over(AddressRange(self.nbytes, private=True), private=True)
 
-    def _over(self, space: Space, *, private: bool) -> Values:
+    def _over(self, space: AddressRange, *, private: bool) -> Values:
         space.map(0, self.nbytes, self._descriptor, 0, private=private)
         flat = space.bytes.view(self._dtype)
         return flat.reshape(self._shape[::-1]).T if self._turned else flat.reshape(self._shape)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Snapshot, (self.kept,)
+        return TaskSnapshot, (self.kept,)

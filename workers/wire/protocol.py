@@ -251,7 +251,7 @@ class Pong:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RpcRequest:
     """Between any two ranks: a question to a service of the other; number 0 wants no answer. See `workers.wire.rpc`."""
 
     rank: int
@@ -269,5 +269,7 @@ class Answered:
     packed: Any
 
 
-Command = Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Trim | Unshare | Ping | Stop | Asked | Answered
+Command = (
+    Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Trim | Unshare | Ping | Stop | RpcRequest | Answered
+)
 Event = Done | Failed | Refused | NoComm | Left | Spilled | Pressed | Exceeded | Output | Pong

@@ -19,7 +19,7 @@ import cloudpickle
 
 from ...graph.errors import ClusterError, WaitTimeout
 from ..rank import own_arena
-from .protocol import Answered, Asked
+from .protocol import Answered, RpcRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -65,7 +65,7 @@ class Question:
         self._answer(None, error)
 
 
-class Pending:
+class PendingQuestion:
     """A question that is under way."""
 
     def __init__(self, calls: Calls, number: int, rank: int, service: str) -> None:
@@ -118,8 +118,8 @@ class Calls:
         self._providing = threading.RLock()
         self.epoch = 0
         """The last death that this rank has heard of, by the scheduler's count."""
-        self._waiting: dict[int, Pending] = {}
-        self._out: deque[tuple[int, Asked | Answered]] = deque()
+        self._waiting: dict[int, PendingQuestion] = {}
+        self._out: deque[tuple[int, RpcRequest | Answered]] = deque()
         self._lock = threading.Lock()
         self._number = 0
         self._dead: set[int] = set()
@@ -178,7 +178,7 @@ class Calls:
         finally:
             pending.drop()
 
-    def begin(self, rank: int, service: str, *what: Any) -> Pending:
+    def begin(self, rank: int, service: str, *what: Any) -> PendingQuestion:
         """Send a question, and return what its answer comes to; whoever asks drops that in the end."""
         with self._lock:
             self.check()
@@ -186,8 +186,8 @@ class Calls:
                 raise _recalled(service)
             self._number += 1
             number = self._number
-            pending = self._waiting[number] = Pending(self, number, rank, service)
-        self._post(rank, Asked(self.rank, number, service, self._pack(rank, what)))
+            pending = self._waiting[number] = PendingQuestion(self, number, rank, service)
+        self._post(rank, RpcRequest(self.rank, number, service, self._pack(rank, what)))
         return pending
 
     def drop(self, number: int) -> None:
@@ -198,7 +198,7 @@ class Calls:
         """Send a question whose answer nobody waits for."""
         with self._lock:
             self.check()
-        self._post(rank, Asked(self.rank, 0, service, self._pack(rank, what)))
+        self._post(rank, RpcRequest(self.rank, 0, service, self._pack(rank, what)))
 
     def check(self) -> None:
         """Raise where nobody can be asked any more."""
@@ -213,7 +213,7 @@ class Calls:
     def _unpack(self, rank: int, value: Any) -> Any:
         return value if rank == self.rank else pickle.loads(value)
 
-    def _post(self, rank: int, message: Asked | Answered) -> None:
+    def _post(self, rank: int, message: RpcRequest | Answered) -> None:
         self._out.append((rank, message))
         self._transport.wake()
 
@@ -228,14 +228,14 @@ class Calls:
             if rank == self.rank:
                 self.take(message)
             elif rank in self._dead:
-                if isinstance(message, Asked):
+                if isinstance(message, RpcRequest):
                     self._fail([message.number], _gone)
             else:
                 self._transport.send(rank, message)
 
-    def take(self, message: Asked | Answered) -> None:
+    def take(self, message: RpcRequest | Answered) -> None:
         """Take a question, or an answer."""
-        if isinstance(message, Asked):
+        if isinstance(message, RpcRequest):
             self._answer(message)
             return
         waiting = self._waiting.pop(message.number, None)
@@ -245,7 +245,7 @@ class Calls:
             except Exception as error:  # what came can't be unpickled here
                 waiting.end(None, error)
 
-    def _answer(self, ask: Asked) -> None:
+    def _answer(self, ask: RpcRequest) -> None:
         def answer(value: Any, error: BaseException | None) -> None:
             if not ask.number:
                 return
@@ -312,7 +312,7 @@ class Calls:
             self._closed = True
         self._fail(list(self._waiting), lambda each: ClusterError(f"{each.service}: the cluster was closed"))
 
-    def _fail(self, numbers: Iterable[int], error: Callable[[Pending], BaseException]) -> None:
+    def _fail(self, numbers: Iterable[int], error: Callable[[PendingQuestion], BaseException]) -> None:
         for number in numbers:
             waiting = self._waiting.pop(number, None)
             if waiting is not None:
@@ -323,7 +323,7 @@ def _recalled(service: str) -> Recalled:
     return Recalled(f"{service}: the computation was cancelled")
 
 
-def _gone(waiting: Pending) -> ClusterError:
+def _gone(waiting: PendingQuestion) -> ClusterError:
     return ClusterError(f"{waiting.service}: rank {waiting.rank} was lost before it answered")
 
 

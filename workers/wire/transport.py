@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..gangs.member import Meeting
+    from ..gangs.member import CommunicatorMaker
 
 Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class MpiWindow:
     """The MPI window over a rank's arena, as that rank's MPI describes it.
 
     `base` is the arena's address in its process, `unit` that of displacements, in bytes. `model` is "unified" where
@@ -47,7 +47,7 @@ class Peer:
     pid: int
     same_node: bool
     route: str
-    window: Window | None = None
+    window: MpiWindow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Transport(Protocol):
     peers: tuple[Peer, ...]
 
     @property
-    def meeting(self) -> Meeting:
+    def meeting(self) -> CommunicatorMaker:
         """What makes communicators for gangs."""
         ...
 

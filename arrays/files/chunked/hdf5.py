@@ -39,7 +39,7 @@ from ..writing.uploading import BLOCK, local_copy, upload_file
 from .hdf5_new import write_data_sets
 
 if TYPE_CHECKING:
-    from ....workers.sources.formats.places import Place
+    from ....workers.sources.formats.places import FilePlace
     from ...array import Array
     from ..glob import Options
     from ..writing.into_arrays import Job
@@ -143,7 +143,7 @@ def from_hdf5(
     return wrap(Expr(Host(data), (), grid, result, origin.find_origin()))
 
 
-def _data_set(file: Any, place: Place, datapath: str) -> Any:
+def _data_set(file: Any, place: FilePlace, datapath: str) -> Any:
     try:
         found = file[datapath]
     except KeyError as error:
@@ -157,7 +157,7 @@ def _data_set(file: Any, place: Place, datapath: str) -> Any:
     raise ArgumentError(bad("from_hdf5", "datapath", datapath, f"a data set; it is {what}"))
 
 
-def _place_of(found: Any, file: Any, place: Place, datapath: str) -> Place:
+def _place_of(found: Any, file: Any, place: FilePlace, datapath: str) -> FilePlace:
     """Return where a data set lies: in another file than the one that was opened where an external link leads there."""
     if found.file == file:
         return place
@@ -182,7 +182,7 @@ def _attribute(found: Any, key: str) -> Any:
         return None
 
 
-def _check_filters(h5py: Any, found: Any, place: Place) -> None:
+def _check_filters(h5py: Any, found: Any, place: FilePlace) -> None:
     description = found.id.get_create_plist()
     for number in range(description.get_nfilters()):
         code, _, _, name = description.get_filter(number)
@@ -194,7 +194,7 @@ def _check_filters(h5py: Any, found: Any, place: Place) -> None:
             )
 
 
-def _check_parts(found: Any, place: Place) -> None:
+def _check_parts(found: Any, place: FilePlace) -> None:
     """Raise where a data set is made of files that aren't there: HDF5 would read fill values."""
     parts = [p.file_name for p in found.virtual_sources()] if found.is_virtual else []
     parts += [os.fsdecode(part[0]) for part in (found.external or ())]

@@ -43,7 +43,7 @@ PLAIN = ("shape", "dtype", "chunks", "fillvalue", "maxshape", "track_times", "tr
 
 
 @dataclass(frozen=True)
-class Part:
+class DatasetPart:
     """A data set, and the array of how many bytes each task writes of it; None where the driver writes."""
 
     name: str
@@ -81,26 +81,26 @@ def write_data_sets(path: str, arrays: Mapping[str, Array], described: Mapping[s
         write_here([(p.array, file[p.name], [range(n) for n in p.array.shape]) for p in parts if p.written is None])
 
 
-def _make(file: Any, path: str, number: str, name: str, array: Array, described: dict[str, Any]) -> Part:
+def _make(file: Any, path: str, number: str, name: str, array: Array, described: dict[str, Any]) -> DatasetPart:
     if name in file:
         del file[name]
     filters = _filters(described)
     if not array.size or not array.ndim or filters is None:
         file.create_dataset(name, **described)
-        return Part(name, array, None)
+        return DatasetPart(name, array, None)
     if not filters and described.get("maxshape") is None and not file.userblock_size:
         made = file.create_dataset(name, dcpl=_reserving(), **described)
         if made.dtype == array.dtype and made.id.get_type().get_size() == array.dtype.itemsize:
-            return Part(name, array, _in_place(path, array, made))
-        return Part(name, array, None)
+            return DatasetPart(name, array, _in_place(path, array, made))
+        return DatasetPart(name, array, None)
     made = file.create_dataset(name, **described)
     if made.chunks is None:
-        return Part(name, array, None)
+        return DatasetPart(name, array, None)
     grid = grid_of_objects(array.expr.grid, made.chunks, (0,) * array.ndim, array.dtype.itemsize)
     if described.get("fillvalue") is not None:
         filters["fillvalue"] = described["fillvalue"]
     params = (os.path.dirname(path), number, grid, made.chunks, tuple(sorted(filters.items())))
-    return Part(name, array, _tasks("files.hdf5:apart", params, array, grid), grid)
+    return DatasetPart(name, array, _tasks("files.hdf5:apart", params, array, grid), grid)
 
 
 def _filters(described: dict[str, Any]) -> dict[str, Any] | None:
@@ -157,7 +157,7 @@ def _tasks(name: str, params: tuple[Any, ...], array: Array, grid: Grid) -> Arra
     return make(BlockFunction(name, params, where=True), (regrid(array, grid),), counts, np.int64)
 
 
-def _check(part: Part, count: int) -> None:
+def _check(part: DatasetPart, count: int) -> None:
     if count != part.array.nbytes:
         raise FileError(f"to_hdf5: {count} bytes were written of {part.name!r}; expected {part.array.nbytes}")
 

@@ -20,7 +20,7 @@ from ..glob import find_files, need
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ....workers.sources.formats.places import Place
+    from ....workers.sources.formats.places import FilePlace
     from ...array import Array
 
 __all__ = [
@@ -103,7 +103,7 @@ def imread(
     return map_blocks(reads, arange(len(places), chunks=1), dtype=dtype, chunks=grid.chunks(), new_axis=new)
 
 
-def _read(place: Place, imread: Callable[[str], Any] | None, preprocess: Callable[[Any], Any] | None) -> Any:
+def _read(place: FilePlace, imread: Callable[[str], Any] | None, preprocess: Callable[[Any], Any] | None) -> Any:
     if imread is None:
         found = read_image(place)
     else:
@@ -119,7 +119,7 @@ class _Reads:
     __name__ = "imread"
 
     def __init__(
-        self, places: tuple[Place, ...], imread: Any, preprocess: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+        self, places: tuple[FilePlace, ...], imread: Any, preprocess: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> None:
         self.places, self.functions, self.shape, self.dtype = places, (imread, preprocess), shape, dtype
 

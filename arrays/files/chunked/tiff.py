@@ -20,7 +20,7 @@ from ..glob import find_one, need
 from .stored_chunks import grid_of_stored
 
 if TYPE_CHECKING:
-    from ....workers.sources.formats.places import Place
+    from ....workers.sources.formats.places import FilePlace
     from ...array import Array
 
 __all__ = [
@@ -97,7 +97,7 @@ def from_tiff(
     return wrap(Expr(Host(data), (), grid, found.dtype, origin.find_origin()))
 
 
-def _describe(place: Place, level: Any, number: int, depth: int) -> tuple[TiffSeries, tuple[int, ...]]:
+def _describe(place: FilePlace, level: Any, number: int, depth: int) -> tuple[TiffSeries, tuple[int, ...]]:
     """Return how a level is read, and the shape of the pieces that it is stored in."""
     if level.dtype is None:
         raise DTypeError(f"from_tiff: {place.path}: NumPy has no dtype for the samples of series {number}")
@@ -125,7 +125,7 @@ def _describe(place: Place, level: Any, number: int, depth: int) -> tuple[TiffSe
     return found, (*(1,) * lead, *_stored(inner, keyframe))
 
 
-def _check_pages(place: Place, level: Any, number: int) -> None:
+def _check_pages(place: FilePlace, level: Any, number: int) -> None:
     """Raise where pages lie in other files that weren't found: tifffile has zeros for them."""
     lost = sum(page is None for page in level)
     told = level.keyframe.parent.ome_metadata or ""
@@ -145,7 +145,7 @@ def _stored(shape: tuple[int, ...], keyframe: Any) -> tuple[int, ...]:
     return tuple(min(n, pieces.get(n, n)) for n in shape)
 
 
-def _check_codec(place: Place, keyframe: Any) -> None:
+def _check_codec(place: FilePlace, keyframe: Any) -> None:
     """Raise where what decodes the pages isn't installed, before anything is read."""
     tifffile = need("from_tiff", "tifffile", "a TIFF file")
     try:

@@ -11,7 +11,7 @@ from ...base import as_array_nocopy
 from ...creation.from_data import from_array
 from ..writing.atomic_write import write_once
 from ..writing.store import Stored, store
-from .zarr_locations import Place, open_array, place_of
+from .zarr_locations import ZarrLocation, open_array, place_of
 from .zarr_new import describe, write_new
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def to_zarr(
 
 
 def _write_new(
-    array: Array, place: Place, overwrite: bool, compute: bool, return_stored: bool, given: dict[str, Any]
+    array: Array, place: ZarrLocation, overwrite: bool, compute: bool, return_stored: bool, given: dict[str, Any]
 ) -> Any:
     new = describe(array, place, given)
 

@@ -13,7 +13,7 @@ LOCAL = ("file://", "local://")
 
 
 @dataclass(frozen=True)
-class Place:
+class ZarrLocation:
     """A path in one of zarr's stores; `folder` is the store's, where it is one of the local file system."""
 
     store: Any
@@ -26,7 +26,7 @@ class Place:
         return f"{self.folder or self.store}{'/' if self.path else ''}{self.path}"
 
 
-def place_of(operation: str, url: Any, component: str | None, storage_options: dict[str, Any] | None) -> Place:
+def place_of(operation: str, url: Any, component: str | None, storage_options: dict[str, Any] | None) -> ZarrLocation:
     """Return where an array lies, or will.
 
     Raises
@@ -43,24 +43,24 @@ def place_of(operation: str, url: Any, component: str | None, storage_options: d
     if is_of(url, "zarr.storage", "StorePath"):
         url, path = url.store, "/".join(p for p in (url.path, path) if p)
     if isinstance(url, dict):
-        return Place(storage.MemoryStore(store_dict=url), path)
+        return ZarrLocation(storage.MemoryStore(store_dict=url), path)
     if is_of(url, "zarr.abc.store", "Store"):
         local = is_of(url, "zarr.storage", "LocalStore")
-        return Place(url, path, os.path.abspath(url.root) if local else None)
+        return ZarrLocation(url, path, os.path.abspath(url.root) if local else None)
     if is_of(url, "fsspec", "FSMap"):
-        return Place(storage.FsspecStore.from_mapper(url), path)
+        return ZarrLocation(storage.FsspecStore.from_mapper(url), path)
     if not isinstance(url, str | os.PathLike) or not isinstance(os.fspath(url), str) or not os.fspath(url):
         raise ArgumentError(bad(operation, "url", url, "a path, a URL, or one of zarr's stores, groups or arrays"))
     given = os.fspath(url)
     for begin in LOCAL:
         given = given.removeprefix(begin)
     if "://" in given or "::" in given:
-        return Place(storage.FsspecStore.from_url(given, storage_options=storage_options), path)
+        return ZarrLocation(storage.FsspecStore.from_url(given, storage_options=storage_options), path)
     folder = os.path.realpath(given)
-    return Place(storage.LocalStore(folder), path, folder)
+    return ZarrLocation(storage.LocalStore(folder), path, folder)
 
 
-def find_node(operation: str, place: Place, **given: Any) -> Any:
+def find_node(operation: str, place: ZarrLocation, **given: Any) -> Any:
     """Return the zarr.Array or zarr.Group at a place, open for reading; None where there is none."""
     zarr = library(operation, "zarr")
     fixed = is_of(place.store, "zarr.storage", "ZipStore") and not place.store.read_only  # it has no read-only twin
@@ -75,7 +75,7 @@ def find_node(operation: str, place: Place, **given: Any) -> Any:
         raise FileFormatError(f"{operation}: {place.shown} is no zarr array that can be read here: {told}") from error
 
 
-def open_array(operation: str, place: Place, **given: Any) -> Any:
+def open_array(operation: str, place: ZarrLocation, **given: Any) -> Any:
     """Return the zarr.Array at a place, open for reading.
 
     Raises

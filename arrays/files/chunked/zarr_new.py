@@ -22,7 +22,7 @@ from ....workers.sources.stores.zarr import METADATA, array_at
 from ..writing.atomic_write import aside
 from ..writing.into_arrays import Target, can_fork, remove_partial, write_blocks, write_forked
 from ..writing.rereads import reads
-from .zarr_locations import Place, find_node
+from .zarr_locations import ZarrLocation, find_node
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 class New:
     """An array to make: where, what zarr holds of it, and the objects that describe it and the groups above it."""
 
-    place: Place
+    place: ZarrLocation
     metadata: Any
     config: Any
     documents: dict[str, Any]
 
 
-def describe(array: Array, place: Place, given: dict[str, Any]) -> New:
+def describe(array: Array, place: ZarrLocation, given: dict[str, Any]) -> New:
     """Return a new array; zarr looks at all arguments before anything runs.
 
     Raises
@@ -93,12 +93,12 @@ def _check_records(dtype: Any) -> None:
         ) from error
 
 
-def _format_of_groups(place: Place) -> int | None:
+def _format_of_groups(place: ZarrLocation) -> int | None:
     """Return the format of the group that the array will be in; None where there is none yet."""
     path = place.path
     while path:
         path = path.rpartition("/")[0]
-        group = find_node("to_zarr", Place(place.store, path, place.folder))
+        group = find_node("to_zarr", ZarrLocation(place.store, path, place.folder))
         if is_of(group, "zarr", "Array"):
             raise FileExists(f"to_zarr: there is an array at {path!r} in {place.folder or place.store}, and no group")
         if group is not None:
@@ -194,7 +194,7 @@ def _replaceable(path: str, whole: bool) -> bool:
 # -------------------------------------------------------------------- other stores
 
 
-def _find_old(array: Array, place: Place, overwrite: bool) -> bool:
+def _find_old(array: Array, place: ZarrLocation, overwrite: bool) -> bool:
     """Tell whether there is an array, which may be replaced: not by one that is made of it, which goes first here."""
     try:
         there = find_node("to_zarr", place)
@@ -255,7 +255,7 @@ def _write_into(array: Array, new: New, overwrite: bool) -> None:
         raise FileError(f"to_zarr: {place.shown} could not be written: {type(error).__name__}: {error}") from error
 
 
-def _has_objects(place: Place) -> bool:
+def _has_objects(place: ZarrLocation) -> bool:
     async def look() -> bool:
         async for _ in place.store.list_prefix(f"{place.path}/" if place.path else ""):
             return True
@@ -264,12 +264,12 @@ def _has_objects(place: Place) -> bool:
     return bool(library("to_zarr", "zarr.core.sync").sync(look()))
 
 
-def _consolidate(place: Place) -> None:
+def _consolidate(place: ZarrLocation) -> None:
     """Tell a root group that lists what is below it of a new array."""
     if not place.path:
         return
     zarr = library("to_zarr", "zarr")
-    root = find_node("to_zarr", Place(place.store, "", place.folder))
+    root = find_node("to_zarr", ZarrLocation(place.store, "", place.folder))
     if root is None or getattr(root.metadata, "consolidated_metadata", None) is None:
         return
     with warnings.catch_warnings(), suppress(TypeError):  # a store that has none

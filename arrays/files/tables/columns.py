@@ -19,7 +19,7 @@ from ....graph.kinds.source import Host, HostData
 from ....workers.sources.arrow import arrow, without_views
 from ....workers.sources.formats.csv import CsvPieces
 from ....workers.sources.formats.table_blocks import TableColumns
-from ....workers.sources.formats.tables import Pieces, plain_dtype
+from ....workers.sources.formats.tables import TablePieces, plain_dtype
 from ...base import check_grid, grid_for, make, wrap
 from ...chunking.rechunk import regrid
 from ...creation.filled import zeros
@@ -27,7 +27,7 @@ from ...execution.deferred import evaluate
 
 if TYPE_CHECKING:
     from ....graph.expr.expr import DType
-    from ....workers.sources.formats.places import Place
+    from ....workers.sources.formats.places import FilePlace
     from ...array import Array
 
 NULLS = (None, "raise", "nan", "mask")
@@ -37,7 +37,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
-class Asked:
+class TableRequest:
     """What a user asks of a table: which columns, what nulls become, in which form and chunks."""
 
     operation: str
@@ -65,7 +65,7 @@ class Asked:
         return list(names)
 
 
-def check_once(operation: str, place: Place, found: Sequence[str], names: Sequence[str], instead: str = "") -> None:
+def check_once(operation: str, place: FilePlace, found: Sequence[str], names: Sequence[str], instead: str = "") -> None:
     """Raise where a file has two columns of a name that is asked for."""
     for name in names:
         if list(found).count(name) > 1:
@@ -75,7 +75,7 @@ def check_once(operation: str, place: Place, found: Sequence[str], names: Sequen
             )
 
 
-def join_schemas(operation: str, names: Sequence[str], places: Sequence[Place], schemas: Sequence[Any]) -> Any:
+def join_schemas(operation: str, names: Sequence[str], places: Sequence[FilePlace], schemas: Sequence[Any]) -> Any:
     """Return one schema of the columns of all files: numbers become the wider type.
 
     Raises
@@ -87,7 +87,7 @@ def join_schemas(operation: str, names: Sequence[str], places: Sequence[Place], 
         check_once(operation, place, schema.names, names)
     fields = {}
     for name in names:
-        kinds: dict[Any, Place] = {}
+        kinds: dict[Any, FilePlace] = {}
         for place, schema in zip(places, schemas, strict=True):
             if name not in schema.names:
                 raise FileFormatError(
@@ -99,7 +99,7 @@ def join_schemas(operation: str, names: Sequence[str], places: Sequence[Place], 
     return arrow().schema(list(fields.items()))
 
 
-def _join_types(operation: str, name: str, kinds: dict[Any, Place]) -> Any:
+def _join_types(operation: str, name: str, kinds: dict[Any, FilePlace]) -> Any:
     (first, *others) = kinds
     if not others:
         return first
@@ -114,7 +114,7 @@ def _join_types(operation: str, name: str, kinds: dict[Any, Place]) -> Any:
         ) from error
 
 
-def find_partitions(places: Sequence[Place]) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+def find_partitions(places: Sequence[FilePlace]) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     """Return the columns that names of folders tell, "year=2013/month=1", each with its type and a value a file."""
     told = [dict(_KEYED.findall(place.path)) for place in places]
     found = {}
@@ -128,8 +128,8 @@ def find_partitions(places: Sequence[Place]) -> dict[str, tuple[Any, tuple[Any, 
 
 
 def build(
-    asked: Asked,
-    kind: type[Pieces],
+    asked: TableRequest,
+    kind: type[TablePieces],
     pieces: dict[str, Any],
     rows: Any,
     names: list[str],
@@ -176,7 +176,7 @@ def _plain(operation: str, name: str, kind: Any) -> DType:
 
 
 def _learn(
-    asked: Asked, pieces: Pieces, dtypes: dict[str, DType], known: dict[str, int], widths: dict[str, int]
+    asked: TableRequest, pieces: TablePieces, dtypes: dict[str, DType], known: dict[str, int], widths: dict[str, int]
 ) -> dict[str, tuple[int | None, int]]:
     """Return how many nulls each column has, None where that isn't needed, and how wide its texts are.
 
@@ -196,7 +196,7 @@ def _learn(
     return found
 
 
-def _settle(asked: Asked, name: str, dtype: DType, nulls: int | None, width: int) -> DType:
+def _settle(asked: TableRequest, name: str, dtype: DType, nulls: int | None, width: int) -> DType:
     """Return the dtype of a column's array; raise for nulls that are known and mustn't be there."""
     if dtype.kind in "US" and dtype.itemsize <= 4:
         dtype = np.dtype(f"{dtype.kind}{max(1, width)}")
@@ -212,7 +212,7 @@ def _settle(asked: Asked, name: str, dtype: DType, nulls: int | None, width: int
     return dtype
 
 
-def _arrays(asked: Asked, pieces: Pieces, grid: Grid, dtypes: dict[str, DType], whole: set[str]) -> Any:
+def _arrays(asked: TableRequest, pieces: TablePieces, grid: Grid, dtypes: dict[str, DType], whole: set[str]) -> Any:
     """Return arrays of columns, and masks where they are asked for; `whole` names columns without nulls."""
     values, masks = {}, {}
     for name, dtype in dtypes.items():
@@ -224,7 +224,7 @@ def _arrays(asked: Asked, pieces: Pieces, grid: Grid, dtypes: dict[str, DType], 
     return (values, masks) if asked.nulls == "mask" else values
 
 
-def _together(asked: Asked, pieces: Pieces, grid: Grid, dtypes: dict[str, DType]) -> Any:
+def _together(asked: TableRequest, pieces: TablePieces, grid: Grid, dtypes: dict[str, DType]) -> Any:
     """Return arrays of columns, and masks where they are asked for, that are fields of records: one read has all."""
     fields = [(f"v{i}", dtype) for i, dtype in enumerate(dtypes.values())]
     if asked.nulls == "mask":
@@ -237,7 +237,7 @@ def _together(asked: Asked, pieces: Pieces, grid: Grid, dtypes: dict[str, DType]
     return (values, {name: rows[f"m{i}"] for i, name in enumerate(dtypes)}) if asked.nulls == "mask" else values
 
 
-def _matrix(asked: Asked, pieces: Pieces, grid: Grid, dtypes: dict[str, DType]) -> Any:
+def _matrix(asked: TableRequest, pieces: TablePieces, grid: Grid, dtypes: dict[str, DType]) -> Any:
     kinds = {"number" if d.kind in NUMBERS else d.kind for d in dtypes.values()}
     if len(kinds) > 1:
         told = {name: str(d) for name, d in dtypes.items()}
@@ -250,7 +250,7 @@ def _matrix(asked: Asked, pieces: Pieces, grid: Grid, dtypes: dict[str, DType]) 
     return (*parts, list(names))
 
 
-def _read(asked: Asked, pieces: Pieces, names: tuple[str, ...], grid: Grid, dtype: DType | None) -> Array:
+def _read(asked: TableRequest, pieces: TablePieces, names: tuple[str, ...], grid: Grid, dtype: DType | None) -> Array:
     """Return an array of columns; of masks without a dtype.
 
     What is read quickly is a source, which is read again by each computation that needs it, and kept by none; rows of
@@ -267,7 +267,7 @@ def _read(asked: Asked, pieces: Pieces, names: tuple[str, ...], grid: Grid, dtyp
     return _fit(asked, wrap(Expr(Host(data), (), grid, made, origin.find_origin())))
 
 
-def _fit(asked: Asked, x: Array) -> Array:
+def _fit(asked: TableRequest, x: Array) -> Array:
     """Return an array in the chunks that are asked for."""
     if asked.chunks is None:
         return x

@@ -16,8 +16,8 @@ from ....workers.sources.arrow import arrow, value_type
 from ....workers.sources.formats.csv import (
     PACKED,
     WHOLE,
+    CsvFormat,
     CsvPieces,
-    Form,
     Survey,
     join_codes,
     known_types,
@@ -27,13 +27,13 @@ from ....workers.sources.formats.csv import (
 from ...base import make
 from ...execution.deferred import evaluate
 from ..glob import find_files
-from .columns import Asked, build, check_once, find_partitions
+from .columns import TableRequest, build, check_once, find_partitions
 from .table_writer import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ....workers.sources.formats.places import Place
+    from ....workers.sources.formats.places import FilePlace
 
 __all__ = [
     "read_csv",
@@ -130,7 +130,7 @@ def read_csv(
     ...     print(table["n"].sum().compute(), table["half"].compute(), table["who"].compute())
     6 [0.5 1.  nan] ['ada' 'grace' 'alan']
     """
-    asked = Asked("read_csv", columns, nulls, matrix, chunks)
+    asked = TableRequest("read_csv", columns, nulls, matrix, chunks)
     asked.check()
     form = _form(delimiter, quotechar, null_values, null_texts)
     size = config.chunk_bytes if blocksize is None else check_integer("read_csv", "blocksize", blocksize, 1)
@@ -174,7 +174,7 @@ def read_csv(
     return build(asked, CsvPieces, pieces, told[:, 2], wanted, known, widths)
 
 
-def _form(delimiter: Any, quotechar: Any, null_values: Any, null_texts: Any) -> Form:
+def _form(delimiter: Any, quotechar: Any, null_values: Any, null_texts: Any) -> CsvFormat:
     for name, value, least in (("delimiter", delimiter, 1), ("quotechar", quotechar, 0)):
         plain = isinstance(value, str) and least <= len(value) <= 1 and value.isascii() and value not in "\r\n"
         if not plain and value != "":
@@ -185,7 +185,7 @@ def _form(delimiter: Any, quotechar: Any, null_values: Any, null_texts: Any) -> 
         raise ArgumentError(bad("read_csv", "null_values", null_values, "a list of texts, or None"))
     if not isinstance(null_texts, bool):
         raise ArgumentError(bad("read_csv", "null_texts", null_texts, "True or False"))
-    return Form(delimiter, quotechar, None if null_values is None else tuple(null_values), null_texts)
+    return CsvFormat(delimiter, quotechar, None if null_values is None else tuple(null_values), null_texts)
 
 
 def _types(types: Any, wanted: list[str]) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def _types(types: Any, wanted: list[str]) -> dict[str, Any]:
     return found
 
 
-def _head(place: Place, form: Form, names: Sequence[str] | None) -> tuple[tuple[str, ...], int]:
+def _head(place: FilePlace, form: CsvFormat, names: Sequence[str] | None) -> tuple[tuple[str, ...], int]:
     """Return a file's columns, and where its rows begin."""
     if names is not None:
         if isinstance(names, str) or not names or not all(isinstance(n, str) for n in names):
@@ -224,7 +224,7 @@ def _head(place: Place, form: Form, names: Sequence[str] | None) -> tuple[tuple[
         count *= 16
 
 
-def _cut(places: Sequence[Place], begins: Sequence[int], size: int) -> np.ndarray[Any, Any]:
+def _cut(places: Sequence[FilePlace], begins: Sequence[int], size: int) -> np.ndarray[Any, Any]:
     """Return (file, start, stop) of parts of some bytes."""
     found: list[tuple[int, int, int]] = []
     for i, (place, begin) in enumerate(zip(places, begins, strict=True)):
@@ -237,9 +237,9 @@ def _cut(places: Sequence[Place], begins: Sequence[int], size: int) -> np.ndarra
 
 
 def _survey(
-    places: tuple[Place, ...],
+    places: tuple[FilePlace, ...],
     index: np.ndarray[Any, Any],
-    form: Form,
+    form: CsvFormat,
     names: tuple[tuple[str, ...], ...],
     columns: tuple[str, ...],
     types: dict[str, Any],

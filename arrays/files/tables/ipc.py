@@ -10,13 +10,13 @@ from ....graph.errors import FileFormatError
 from ....workers.sources.arrow import arrow
 from ....workers.sources.formats.tables import IpcPieces, open_ipc
 from ..glob import find_files
-from .columns import Asked, build, find_partitions, join_schemas
+from .columns import TableRequest, build, find_partitions, join_schemas
 from .table_writer import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....workers.sources.formats.places import Place
+    from ....workers.sources.formats.places import FilePlace
 
 __all__ = [
     "read_feather",
@@ -138,7 +138,7 @@ def _read(
     chunks: Any,
     storage_options: dict[str, Any] | None,
 ) -> Any:
-    asked = Asked(operation, columns, nulls, matrix, chunks)
+    asked = TableRequest(operation, columns, nulls, matrix, chunks)
     asked.check()
     places = find_files(operation, path, storage_options, endings=(".arrow", ".feather", ".ipc"))
     told = [_read_lengths(place) for place in places]
@@ -159,7 +159,7 @@ def _read(
     return build(asked, IpcPieces, pieces, table[:, 2], names, {})
 
 
-def _read_lengths(place: Place) -> tuple[Any, list[int]]:
+def _read_lengths(place: FilePlace) -> tuple[Any, list[int]]:
     """Return a file's schema, and how many rows each record batch has."""
     try:
         with open_ipc(place, None) as file:

@@ -9,7 +9,7 @@ import numpy as np
 from ....workers.sources.arrow import arrow
 from ....workers.sources.formats.tables import ParquetPieces, read_footer
 from ..glob import find_files
-from .columns import Asked, build, find_partitions, join_schemas
+from .columns import TableRequest, build, find_partitions, join_schemas
 from .table_writer import write_table
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def read_parquet(
     ...     print(table["n"].chunks, table["half"].sum().compute())
     ((4, 2),) 7.5
     """
-    asked = Asked("read_parquet", columns, nulls, matrix, chunks)
+    asked = TableRequest("read_parquet", columns, nulls, matrix, chunks)
     asked.check()
     places = find_files("read_parquet", path, storage_options, endings=(".parquet", ".parq", ".pq"))
     footers = [read_footer(p) for p in places]

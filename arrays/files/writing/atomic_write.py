@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ....graph.errors import ArgumentError, FileError, FileExists, MissingFile, bad
 from ....scheduler.session.cluster import session
-from ....workers.sources.arrow_folder import Runs
+from ....workers.sources.arrow_folder import ChunkRuns
 from ...base import wrap
 from ...execution.deferred import expand_recipes
 from .write_locks import turn
@@ -296,7 +296,7 @@ def _remove(alone: threading.Lock, hidden: str, path: str, whole: bool) -> None:
         _remove_folder(hidden)
 
 
-def runs_of(grid: Grid, itemsize: int) -> Runs:
+def runs_of(grid: Grid, itemsize: int) -> ChunkRuns:
     """Return which chunks share a file: whole rows of chunks while they are small."""
     each = max(CHUNK_COST, grid.largest * itemsize)
     groups, most = [1] * grid.ndim, min(FILE_BYTES, session().room // 8)
@@ -306,7 +306,7 @@ def runs_of(grid: Grid, itemsize: int) -> Runs:
         each *= groups[i]
         if fit < grid.counts[i]:
             break
-    return Runs(grid, tuple(groups))
+    return ChunkRuns(grid, tuple(groups))
 
 
 def check_sizes(operation: str, folder: str, names: list[str], sizes: np.ndarray[Any, Any]) -> None:

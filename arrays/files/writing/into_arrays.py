@@ -18,7 +18,7 @@ from ....graph.errors import FileError
 from ....graph.kinds.mapping import BlockFunction, MapBlocks, Payload
 from ....scheduler.session.cluster import session
 from ....workers.config import config
-from ....workers.sources.stores.handed import Writer, slices_of, write
+from ....workers.sources.stores.handed import HandedWriter, slices_of, write
 from ....workers.sources.stores.libraries import is_of
 from ....workers.sources.stores.zarr import (
     arrives,
@@ -208,7 +208,7 @@ def _write_where_computed(jobs: Sequence[Job], lock: Any) -> None:
         for source, target, spans in jobs:
             grid = _grid_here(source, target, spans)
             own = lock if lock not in (True, None) else locks.setdefault(id(target), threading.Lock())
-            writer = stack.enter_context(Writer(target, grid, spans, None if lock is False else own))
+            writer = stack.enter_context(HandedWriter(target, grid, spans, None if lock is False else own))
             pickled = pickle.dumps((write, (writer.number,), {}))
             op = MapBlocks(Payload("store", pickled, str(writer.number)), (tuple(range(grid.ndim)),), ("block_id",))
             counted = Grid([Axis.regular(n, 1) for n in grid.counts])
@@ -220,7 +220,7 @@ def _write_as_it_comes(jobs: Sequence[Job], lock: Any) -> None:
     """Write blocks from the calling thread while ranks compute further ones, as many as their memory has room for."""
     grids = [_grid_here(*job) for job in jobs]
     own = None if isinstance(lock, bool) else lock
-    writers = [Writer(target, grid, spans, own) for grid, (_, target, spans) in zip(grids, jobs, strict=True)]
+    writers = [HandedWriter(target, grid, spans, own) for grid, (_, target, spans) in zip(grids, jobs, strict=True)]
     roots = [regrid(source, grid).expr for grid, (source, _, _) in zip(grids, jobs, strict=True)]
     hand_over(roots, lambda number, grid, block, values: writers[number].write_at(grid.block_slices(block), values))
 

@@ -30,7 +30,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Along:
+class AxisReads:
     """Which positions of an axis are read, and how far ahead of these what is made of them goes; None: anywhere."""
 
     span: Span
@@ -43,10 +43,10 @@ def reads(source: Array, target: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Reader:
+class ZarrReads:
     """What an array that is written to a place reads of zarr's arrays: by their names, where and what for."""
 
-    parts: dict[str, list[tuple[object, tuple[Along, ...]]]]
+    parts: dict[str, list[tuple[object, tuple[AxisReads, ...]]]]
 
     def needs(self, target: Any, region: Sequence[Span], *, own: bool) -> bool:
         """Tell whether it needs elements of a region that is written, other than each for the element in its place.
@@ -63,15 +63,15 @@ class Reader:
         return False
 
 
-def reader(source: Array, first: Sequence[int]) -> Reader:
+def reader(source: Array, first: Sequence[int]) -> ZarrReads:
     """Return what an array reads that goes to `first` and on in another."""
-    parts: dict[str, list[tuple[object, tuple[Along, ...]]]] = {}
+    parts: dict[str, list[tuple[object, tuple[AxisReads, ...]]]] = {}
     for data, along in _read_parts(source.expr, first):
         found = _innermost(data)
         if is_of(found, "zarr", "Array"):
             place = place_of(found)
             parts.setdefault(str(place), []).append((place, _moved(data, along)))
-    return Reader(parts)
+    return ZarrReads(parts)
 
 
 def places_read(source: Array) -> Iterator[tuple[str, Any]]:
@@ -141,12 +141,12 @@ def _is_read(data: HostData, target: Any) -> bool:
     return type(found) is type(target) and bool(found == target)
 
 
-def _read_parts(root: Expr, first: Sequence[int]) -> Iterator[tuple[HostData, tuple[Along, ...]]]:
+def _read_parts(root: Expr, first: Sequence[int]) -> Iterator[tuple[HostData, tuple[AxisReads, ...]]]:
     """Yield the sources that an expression reads, and which of their positions, for what is ahead of them.
 
     Operations of elements and slices without steps are seen through; through others any position may be read.
     """
-    begin = tuple(Along((0, n), f) for n, f in zip(root.shape, first, strict=True))
+    begin = tuple(AxisReads((0, n), f) for n, f in zip(root.shape, first, strict=True))
     stack, seen = [(root, begin)], set()
     while stack:
         node, along = stack.pop()
@@ -160,31 +160,31 @@ def _read_parts(root: Expr, first: Sequence[int]) -> Iterator[tuple[HostData, tu
             stack.append((operand, _of_operand(node, along, number, operand)))
 
 
-def _of_operand(node: Expr, along: tuple[Along, ...], number: int, operand: Expr) -> tuple[Along, ...]:
+def _of_operand(node: Expr, along: tuple[AxisReads, ...], number: int, operand: Expr) -> tuple[AxisReads, ...]:
     """Return which positions of an operand are read for some of a node."""
     if isinstance(node.op, Elementwise):
         lead = len(node.shape) - len(operand.shape)
         return tuple(
-            each if n == whole else Along((0, n), None)
+            each if n == whole else AxisReads((0, n), None)
             for each, n, whole in zip(along[lead:], operand.shape, node.shape[lead:], strict=True)
         )
     if isinstance(node.op, Move):
         routes = node.op.routes[number].axes
         return tuple(
-            _sliced(along[i], how, n) if axis == i and isinstance(how, Slice) else Along((0, n), None)
+            _sliced(along[i], how, n) if axis == i and isinstance(how, Slice) else AxisReads((0, n), None)
             for i, ((axis, how), n) in enumerate(zip(routes, operand.shape, strict=True))
         )
-    return tuple(Along((0, n), None) for n in operand.shape)
+    return tuple(AxisReads((0, n), None) for n in operand.shape)
 
 
-def _sliced(along: Along, how: Slice, length: int) -> Along:
+def _sliced(along: AxisReads, how: Slice, length: int) -> AxisReads:
     if how.step != 1:
-        return Along((0, length), None)
+        return AxisReads((0, length), None)
     begin, end = (min(max(p + how.start, 0), length) for p in along.span)
-    return Along((begin, end), None if along.ahead is None else along.ahead - how.start)
+    return AxisReads((begin, end), None if along.ahead is None else along.ahead - how.start)
 
 
-def _moved(data: HostData, along: tuple[Along, ...]) -> tuple[Along, ...]:
+def _moved(data: HostData, along: tuple[AxisReads, ...]) -> tuple[AxisReads, ...]:
     """Return the same in the positions of what is stored, of which xarray may show a part."""
     found = next((each for each in layers(data.array) if _is_last(each) or hasattr(each, "key")), None)
     key = getattr(getattr(found, "key", None), "tuple", None)
@@ -192,9 +192,9 @@ def _moved(data: HostData, along: tuple[Along, ...]) -> tuple[Along, ...]:
         return along
     stored = getattr(found, "array", None)
     if len(key) != len(along) or any(not isinstance(k, slice) or k.step not in (None, 1) for k in key):
-        return tuple(Along((0, n), None) for n in getattr(stored, "shape", ()))
+        return tuple(AxisReads((0, n), None) for n in getattr(stored, "shape", ()))
     starts = [k.indices(n)[0] for k, n in zip(key, getattr(stored, "shape", ()), strict=True)]
     return tuple(
-        Along((a.span[0] + s, a.span[1] + s), None if a.ahead is None else a.ahead - s)
+        AxisReads((a.span[0] + s, a.span[1] + s), None if a.ahead is None else a.ahead - s)
         for a, s in zip(along, starts, strict=True)
     )

@@ -18,7 +18,7 @@ from ...base import ArrayBase, LazyWrites, as_array
 from ...creation.from_data import from_array
 from .atomic_write import write_once
 from .into_arrays import Target, hold_lock, slices, write_blocks, write_here
-from .rereads import Reader, is_same, reader, reads
+from .rereads import ZarrReads, is_same, reader, reads
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -136,7 +136,7 @@ class _Job:
         apart = comparable and any(a[1] <= b[0] or b[1] <= a[0] for a, b in pairs)
         return not apart and is_same(self.target, other.target)
 
-    def needs(self, other: _Job, reader: Reader) -> bool:
+    def needs(self, other: _Job, reader: ZarrReads) -> bool:
         """Whether its source, as it reads, needs what another job, or this one, writes over."""
         return reader.needs(other.target, [(r.start, r.stop) for r in other.region], own=other is self)
 

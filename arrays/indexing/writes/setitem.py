@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.chunks.axismap import AxisMap, Fixed, Place, Slice, Spread
+from ....graph.chunks.axismap import AxisMap, Fixed, Slice, Spread, StridedPlace
 from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import DTypeError, ShapeError, bad
 from ....graph.kinds.mapping import BlockFunction
@@ -175,7 +175,7 @@ def _axis_maps(entry: Any, length: int) -> tuple[AxisMap, bool]:
     start, step, count = forward(entry)
     if length == 1:
         return Spread(start, step, count), False
-    return Place(start, step), isinstance(entry, slice) and entry.step < 0
+    return StridedPlace(start, step), isinstance(entry, slice) and entry.step < 0
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....graph.chunks.axismap import Place, Spread
+from ....graph.chunks.axismap import Spread, StridedPlace
 from ....graph.kinds.move import Move
 from ..keys import forward
 
@@ -52,7 +52,7 @@ def _inside(route: Route, axes: Sequence[Axis], parts: Sequence[Part]) -> list[P
     found: list[Part] = []
     some = False
     for (_, axis_map), axis, part in zip(route.axes, axes, parts, strict=True):
-        assert isinstance(axis_map, Place | Spread)
+        assert isinstance(axis_map, StridedPlace | Spread)
         count = axis_map.count if isinstance(axis_map, Spread) else axis.length
         where = _along(part, (axis_map.start, axis_map.step, count))
         if where is None:

@@ -16,7 +16,7 @@ from ...base import check_dtype, make
 from ...user_functions.travel.pickling import payload
 from .chunks import ChunkTask, take_chunk
 from .graphs import cull
-from .kept import Kept, find_inner
+from .kept import KeptKey, find_inner
 from .layout import DataNode, import_arrays, optimize, order, read_graph
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def to_dask(x: Any) -> Any:
     return import_arrays().Array(graph, name, chunks, dtype=x.dtype)
 
 
-class Chunks:
+class ChunkRun:
     """Runs what of a graph makes a chunk, in one task."""
 
     def __init__(self, nodes: Mapping[Any, Any], name: str) -> None:
@@ -71,8 +71,8 @@ def from_dask(x: Any) -> Array:
         raise ArgumentError(
             bad("from_dask", "x", x, "one that isn't made from an array of Windrow's; persist it first")
         )
-    nodes = {key: DataNode(key, node.value) if isinstance(node, Kept) else node for key, node in nodes.items()}
-    packed = payload("from_dask", Chunks(nodes, x.name), (), {}, "from_dask")
+    nodes = {key: DataNode(key, node.value) if isinstance(node, KeptKey) else node for key, node in nodes.items()}
+    packed = payload("from_dask", ChunkRun(nodes, x.name), (), {}, "from_dask")
     grid = Grid([Axis.of_sizes(axis) for axis in x.chunks])
     made: Array = make(MapBlocks(packed, (), ("block_id",)), (), grid, dtype)
     return made

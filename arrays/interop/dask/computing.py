@@ -6,15 +6,15 @@ import concurrent.futures
 from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import ArgumentError, bad
-from ....scheduler.tasks.record import Demand, State
+from ....scheduler.tasks.record import Demand, TaskState
 from ....workers.rank.output import in_task
 from ....workers.shared.shared_objects import own_rank
 from ...tasks.calls import find_origin, own_dispatcher, own_session
 from .chunks import compute_together
 from .graphs import Entered, Maker, cull
-from .kept import Kept
+from .kept import KeptKey
 from .layout import get_here, local_callbacks, persist_by, read_annotations, read_graph
-from .watching import Watch
+from .watching import CallbackGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +34,7 @@ def get(dsk: Any, keys: Any, options: dict[str, Any]) -> Any:
     demands = _demands(options, read_annotations(dsk))
     with local_callbacks(options.get("callbacks")) as callbacks:
         if callbacks:
-            watch = Watch(nodes, callbacks)
+            watch = CallbackGraph(nodes, callbacks)
             entered = watch.run(lambda watch: _enter(nodes, wanted, demands, watch), cancel)
         else:
             entered = _enter(nodes, wanted, demands)
@@ -58,11 +58,11 @@ def persist(collections: Iterable[Any], optimize_graph: bool, options: dict[str,
 def _keep(key: Any, entered: Entered) -> Any:
     end = entered.follow(key)
     future = entered.futures.get(end)
-    return entered.nodes[end].value if future is None else Kept(key, future)
+    return entered.nodes[end].value if future is None else KeptKey(key, future)
 
 
 def _enter(
-    nodes: Mapping[Any, Any], wanted: list[Any], demands: Callable[[Any], Demand], watch: Watch | None = None
+    nodes: Mapping[Any, Any], wanted: list[Any], demands: Callable[[Any], Demand], watch: CallbackGraph | None = None
 ) -> Entered:
     active, board = own_session("dask.get"), own_dispatcher("dask.get")
     entered = Entered(cull(nodes, wanted))
@@ -92,7 +92,7 @@ def cancel(entered: Entered) -> None:
     if not records:
         return
     board: Dispatcher = own_dispatcher("dask.get")
-    for states in ((State.WAITING, State.READY), (State.SENT,)):
+    for states in ((TaskState.WAITING, TaskState.READY), (TaskState.SENT,)):
         for record in reversed(records):
             if record.state in states:
                 board.cancel(record, False)

@@ -15,18 +15,18 @@ import cloudpickle
 
 from ....graph.errors import ArgumentError, ClusterError
 from ....scheduler.tasks.arrays import ArrayArgument
-from ....scheduler.tasks.record import Demand, Function, Record
+from ....scheduler.tasks.record import Demand, Function, TaskRecord
 from ....workers.shared.shared_objects import noting
-from ....workers.tasks.needs import Held
+from ....workers.tasks.needs import LocalCall
 from ....workers.tasks.packing import weigh
 from ...execution.compute import persist_array
-from ...tasks.calls import Packed, make_record, numbers
+from ...tasks.calls import PackedCall, make_record, numbers
 from ...tasks.random_states import random_states
 from .chunks import ChunkTask, run_with_chunks
-from .kept import Kept, find_inner
+from .kept import KeptKey, find_inner
 from .layout import Alias, DataNode, GraphNode, Task, key_split, order, run_subgraph
 from .lazy import holds_lazy, takes_lazy
-from .running import Filled, Values, run_node, run_task
+from .running import NodeValues, SharedFunction, run_node, run_task
 from .stores import writes_here
 from .watching import EndNotice
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ....scheduler.session.session import Session
     from ....scheduler.tasks.dispatcher import Dispatcher
     from ....scheduler.tasks.future import Future
-    from .watching import Watch
+    from .watching import CallbackGraph
 
 FEW = 64
 """Data of so many parts at most, none large, go along with each task that takes them."""
@@ -75,7 +75,7 @@ class Entered:
     """A graph's tasks: records by key, in the order in which they were made."""
 
     nodes: dict[Any, Any]
-    records: dict[Any, Record] = field(default_factory=dict)
+    records: dict[Any, TaskRecord] = field(default_factory=dict)
     futures: dict[Any, Future] = field(default_factory=dict)
     """Of the keys that are wanted, and of those that were persisted before."""
     ends: set[Any] = field(default_factory=set)
@@ -128,7 +128,7 @@ class Maker:
         self.heads = Counter(id(_head(node)) for node in self.entered.nodes.values() if type(node) is Task)
         self.staying: set[Any] = set()
 
-    def enter(self, wanted: Iterable[Any], watch: Watch | None = None) -> None:
+    def enter(self, wanted: Iterable[Any], watch: CallbackGraph | None = None) -> None:
         """Enter all tasks, and note the futures of some keys."""
         entered, nodes = self.entered, self.entered.nodes
         entered.ends = {entered.follow(key) for key in wanted}
@@ -138,7 +138,7 @@ class Maker:
         places = order(nodes)
         for key in sorted(nodes, key=places.__getitem__):
             node = nodes[key]
-            if isinstance(node, Kept):
+            if isinstance(node, KeptKey):
                 self._check(node)
                 entered.futures[key] = node.future
             elif not isinstance(node, Alias | DataNode):
@@ -154,25 +154,25 @@ class Maker:
                 if watch is not None:
                     future.add_done_callback(EndNotice(key, watch.ended).set_result)
 
-    def _check(self, node: Kept) -> None:
+    def _check(self, node: KeptKey) -> None:
         if node.future._dispatcher is not self.board:
             raise ClusterError(f"dask.get: {node.key!r} was persisted on another cluster, or one that is closed")
 
-    def _record(self, key: Any, node: Any) -> Record:
+    def _record(self, key: Any, node: Any) -> TaskRecord:
         name, demand = self._label(key), self.demands(key)
         if not writes_here(node, self.entered.nodes) and not (self.alone and not takes_lazy(node, self.entered.nodes)):
             with contextlib.suppress(ArgumentError):
                 return self._packed(key, node, name, demand)
         return self._held(node, name, replace(demand, here=not self.alone))  # what it takes can't travel, or needn't
 
-    def _gather(self, node: Any, by_reference: bool) -> tuple[dict[Any, Any], dict[Any, Record], list[Any]]:
+    def _gather(self, node: Any, by_reference: bool) -> tuple[dict[Any, Any], dict[Any, TaskRecord], list[Any]]:
         """Return what a node takes: the values at hand, the tasks of others, what must live as long as the task."""
         given: dict[Any, Any] = {}
-        needs: dict[Any, Record] = {}
+        needs: dict[Any, TaskRecord] = {}
         used: list[Any] = []
         for dep in node.dependencies:
             found = self._find(dep, used, by_reference)
-            if isinstance(found, Record):
+            if isinstance(found, TaskRecord):
                 needs[dep] = found
             else:
                 given[dep] = found.value
@@ -182,7 +182,7 @@ class Maker:
         """Return the task that has what a node takes, or the node of data that go along."""
         key = self.entered.follow(dep)
         node = self.entered.nodes[key]
-        if isinstance(node, Kept):
+        if isinstance(node, KeptKey):
             used.append(node.future)
             return node.future._record
         if not isinstance(node, DataNode):
@@ -192,7 +192,7 @@ class Maker:
         if key not in self.placed:
             self._try_pickle(key, node.value)
             self.placed[key] = self.board.place(
-                Record(next(numbers), self._label(key), b"", None, (), (), (), Demand(), "data"), node.value
+                TaskRecord(next(numbers), self._label(key), b"", None, (), (), (), Demand(), "data"), node.value
             )
         used.append(self.placed[key])
         return self.placed[key]._record
@@ -216,9 +216,9 @@ class Maker:
             found = self.labels[first] = str(key_split(first))
         return found
 
-    def _held(self, node: Any, name: str, demand: Demand) -> Record:
+    def _held(self, node: Any, name: str, demand: Demand) -> TaskRecord:
         given, needs, used = self._gather(node, True)
-        for each in find_inner(node, Kept):  # their values must be there
+        for each in find_inner(node, KeptKey):  # their values must be there
             self._check(each)
             needs[each] = each.future._record
             used.append(each.future)
@@ -233,8 +233,8 @@ class Maker:
 
         arrays = tuple((number, ArrayArgument(self.active, self._expr(each.args[0]))) for number, each in chunks)
         unique = tuple({id(r): r for r in needs.values()}.values())
-        return Record(
-            next(numbers), name, Held(make), None, unique, arrays, tuple(used), demand, f"dask {name}", self.where
+        return TaskRecord(
+            next(numbers), name, LocalCall(make), None, unique, arrays, tuple(used), demand, f"dask {name}", self.where
         )
 
     def _common(self, node: Any) -> Function | None:
@@ -245,7 +245,7 @@ class Maker:
         if head not in self.functions:
             self.functions[head] = None
             with contextlib.suppress(ArgumentError):
-                packed = Packed("dask.get", "", Filled(node.func, node.args[: _count_first(node)]))
+                packed = PackedCall("dask.get", "", SharedFunction(node.func, node.args[: _count_first(node)]))
                 if not (packed.needs or packed.arrays or packed.used):
                     made = Function(next(numbers), packed.pickled, "task")
                     self.functions[head] = self.board.watch(made)
@@ -255,9 +255,9 @@ class Maker:
         held: Any = chunk if self.alone else persist_array(chunk)
         return held.expr
 
-    def _packed(self, key: Any, node: Any, name: str, demand: Demand) -> Record:
+    def _packed(self, key: Any, node: Any, name: str, demand: Demand) -> TaskRecord:
         given, needs, used = self._gather(node, False)
-        values = Values(given, tuple(needs), tuple(record.number for record in needs.values()))
+        values = NodeValues(given, tuple(needs), tuple(record.number for record in needs.values()))
         call: Any = (None, (node, values), {})
         function = self._common(node) if type(node) is Task else None
         if function is not None:
@@ -269,7 +269,7 @@ class Maker:
         unique = tuple({id(r): r for r in needs.values()}.values())
         packed = None if self.by_value else _quickly(call)
         if packed is not None:
-            return Record(
+            return TaskRecord(
                 next(numbers),
                 name,
                 packed,
@@ -281,7 +281,7 @@ class Maker:
                 f"dask {name}",
                 self.where,
             )
-        slow = Packed("dask.get", str(key), call)
+        slow = PackedCall("dask.get", str(key), call)
         record = make_record(slow, function, name, f"dask {name}", demand, self.where, self.board)
         record.needs = tuple({id(r): r for r in (*record.needs, *unique)}.values())
         record.used = (*record.used, *used, *slow.futures)
@@ -306,7 +306,7 @@ def _quickly(call: Any) -> bytes | None:
     with noting() as used:
         try:
             quick.dump(call)
-        except Exception:  # Packed tells what it is
+        except Exception:  # PackedCall tells what it is
             return None
     packed = file.getvalue()
     return None if used or b"__main__" in packed else packed

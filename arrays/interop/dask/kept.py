@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ....scheduler.tasks.future import Future
 
 
-class Kept(DataNode):  # type: ignore[misc] # dask has no types
+class KeptKey(DataNode):  # type: ignore[misc] # dask has no types
     """A key whose value a future stands for. Other schedulers of dask's fetch the value."""
 
     __slots__ = ("future",)
@@ -46,13 +46,13 @@ class Kept(DataNode):  # type: ignore[misc] # dask has no types
     def __call__(self, values: Any = ()) -> Any:
         return self.value
 
-    def copy(self) -> Kept:
+    def copy(self) -> KeptKey:
         """Return a node for the same future."""
-        return Kept(self.key, self.future)
+        return KeptKey(self.key, self.future)
 
-    def substitute(self, subs: Any, key: Any = None) -> Kept:
+    def substitute(self, subs: Any, key: Any = None) -> KeptKey:
         """Return a node for the same future, under another key."""
-        return self if key is None or key == self.key else Kept(key, self.future)
+        return self if key is None or key == self.key else KeptKey(key, self.future)
 
     def done(self) -> bool:
         """Tell whether the value is there."""
@@ -82,7 +82,7 @@ class Kept(DataNode):  # type: ignore[misc] # dask has no types
         return 64
 
     def __repr__(self) -> str:
-        return f"<Kept {self.key!r} {self.future!r}>"
+        return f"<KeptKey {self.key!r} {self.future!r}>"
 
 
 def find_inner(node: Any, kind: type) -> list[Any]:

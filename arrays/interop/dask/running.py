@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Values:
+class NodeValues:
     """The values that a node takes: those at hand, and those of other tasks by number; a dict on the rank."""
 
     __slots__ = ("given", "names", "numbers")
@@ -36,7 +36,7 @@ def run_task(
     return function(*filled, **{name: _fill(each, values) for name, each in kwargs.items()})
 
 
-class Filled:
+class SharedFunction:
     """What many tasks have in common, sent to a rank once: a function, or what dask has fused."""
 
     def __init__(self, function: Callable[..., Any], first: tuple[Any, ...]) -> None:

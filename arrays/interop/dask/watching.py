@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 from typing import TYPE_CHECKING, Any
 
-from ....scheduler.tasks.record import State
+from ....scheduler.tasks.record import TaskState
 from .layout import Alias
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class EndNotice:
         self.ended.put(self.key)
 
 
-class Watch:
+class CallbackGraph:
     """Calls dask's callbacks while a graph runs.
 
     Attributes
@@ -63,7 +63,7 @@ class Watch:
         self.values = any(each[3] and not _looks_away(each[3]) for each in self.callbacks)
         self._begun: set[Any] = set()
 
-    def run(self, enter: Callable[[Watch], Entered], cancel: Callable[[Entered], None]) -> Entered:
+    def run(self, enter: Callable[[CallbackGraph], Entered], cancel: Callable[[Entered], None]) -> Entered:
         """Run a graph; return its tasks."""
         started, entered, failed = [], None, True
         try:
@@ -94,7 +94,7 @@ class Watch:
             except queue.Empty:
                 continue
             record = left.pop(key)
-            if record.state in (State.FAILED, State.CANCELLED) and record.error is not None:
+            if record.state in (TaskState.FAILED, TaskState.CANCELLED) and record.error is not None:
                 raise record.error
             self._end(entered, key, record.rank)
 
@@ -102,7 +102,7 @@ class Watch:
         """Tell of tasks that were sent to ranks meanwhile."""
         behind = 0
         for key, record in left.items():
-            if record.state is State.SENT:
+            if record.state is TaskState.SENT:
                 self._begin(key)
             elif behind == AHEAD:
                 break

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Out:
+class OutputVariable:
     """A variable that the function makes: its chunks along each of its axes, and where its bytes begin."""
 
     name: Any
@@ -49,13 +49,13 @@ class Out:
 
 
 @dataclass(frozen=True)
-class Called:
+class BlockCaller:
     """The user's function with its other arguments: calls it for a block, and puts what it makes side by side."""
 
     given: dict[str, Any]
     args: tuple[Any, ...]
     dims: tuple[Any, ...]
-    outs: tuple[Out, ...]
+    outs: tuple[OutputVariable, ...]
     size: int
 
     def __call__(self, *blocks: Any, block_id: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -71,7 +71,7 @@ class Called:
         }
         indexes = {dim: index[slicer(dim, chunk, bounds)] for dim, index in given["indexes"].items()}
         rest = iter(blocks)
-        args = [arg.at(chunk, given, rest) if isinstance(arg, Part) else arg for arg in self.args]
+        args = [arg.at(chunk, given, rest) if isinstance(arg, DatasetArgument) else arg for arg in self.args]
         made = given["wrapper"](given["func"], args, given["kwargs"], given["is_array"], expected, indexes)
         found = np.zeros((1,) * len(self.dims) + (self.size,), np.uint8)
         for out in self.outs:
@@ -85,7 +85,7 @@ class Called:
 
 
 @dataclass(frozen=True)
-class Part:
+class DatasetArgument:
     """A data set among the arguments: lazy variables stand without their data, which come as blocks."""
 
     variables: tuple[tuple[Any, tuple[Any, ...], Any, dict[Any, Any], bool], ...]
@@ -107,7 +107,7 @@ class Part:
 class Taken:
     """Takes a variable out of the bytes of a block."""
 
-    out: Out
+    out: OutputVariable
     shapes: dict[tuple[int, ...], tuple[int, ...]] = field(default_factory=dict)
 
     def __call__(self, block: Any, *, block_id: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -137,9 +137,9 @@ def map_lazily(**given: Any) -> Any:
                 operand_axes.append(tuple(map(dims.index, variable.dims)))
             kept = None if lazy else variable
             variables.append((name, variable.dims, kept, variable.attrs, name in arg._coord_names))
-        args.append(Part(tuple(variables), arg.attrs))
+        args.append(DatasetArgument(tuple(variables), arg.attrs))
     outs, size = _outs(given)
-    called = Called(_travelling(given), tuple(args), dims, outs, size)
+    called = BlockCaller(_travelling(given), tuple(args), dims, outs, size)
     packed = payload("map_blocks", called, (), {}, name_of(given["func"]))
     counts = [Axis.regular(len(given["input_chunks"][dim]), 1) for dim in dims]
     grid = Grid([*counts, Axis.whole(size)])
@@ -147,16 +147,18 @@ def map_lazily(**given: Any) -> Any:
     return _assemble(given, {out.name: _take(made, out, dims) for out in outs})
 
 
-def _outs(given: dict[str, Any]) -> tuple[tuple[Out, ...], int]:
+def _outs(given: dict[str, Any]) -> tuple[tuple[OutputVariable, ...], int]:
     """Return what the function makes, and the bytes of all of it."""
-    outs: list[Out] = []
+    outs: list[OutputVariable] = []
     template, start = given["template"], 0
     for name in given["computed_variables"]:
         variable = template.variables[name]
         chunks = tuple(
             tuple(map(int, given["output_chunks"].get(dim, (template.sizes[dim],)))) for dim in variable.dims
         )
-        out = Out(name, tuple(variable.dims), chunks, check_dtype("map_blocks", str(name), variable.dtype), start)
+        out = OutputVariable(
+            name, tuple(variable.dims), chunks, check_dtype("map_blocks", str(name), variable.dtype), start
+        )
         outs.append(out)
         start += out.most
     return tuple(outs), start
@@ -173,7 +175,7 @@ def _travelling(given: dict[str, Any]) -> dict[str, Any]:
     return found | {"data_vars": set(template.data_vars), "coords": set(template.coords)}
 
 
-def _take(made: Array, out: Out, dims: tuple[Any, ...]) -> Array:
+def _take(made: Array, out: OutputVariable, dims: tuple[Any, ...]) -> Array:
     """Return one variable; where it lacks an axis that has chunks, the first block's."""
     one = made[tuple(slice(None) if dim in out.dims else slice(1) for dim in dims)]
     axes = (*(out.dims.index(dim) if dim in out.dims else None for dim in dims), None)

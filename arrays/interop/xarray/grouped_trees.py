@@ -65,7 +65,7 @@ def describe(
 def reduce_known(array: Array, codes: Any, groups: int, grouped: Grouped, nobody: Any) -> Array:
     """Reduce groups whose numbers the last axes have; `nobody` is what a group without elements has."""
     sizes = np.bincount(codes[codes >= 0].ravel(), minlength=groups)
-    lines = Lines.of(array, codes.ndim)
+    lines = LabelledLines.of(array, codes.ndim)
     merged = _merged(lines, codes, groups, grouped)
     if codes.ndim == 1 and not ascends(codes) and merged is None and _are_apart(codes, *lines.axes):
         order = np.argsort(codes, kind="stable")
@@ -84,12 +84,12 @@ def reduce_known(array: Array, codes: Any, groups: int, grouped: Grouped, nobody
 
 def reduce_lazy(array: Array, codes: Array, groups: int, grouped: Grouped) -> Array:
     """Reduce groups whose numbers aren't known yet."""
-    inner = Lines.of(array, codes.ndim)
+    inner = LabelledLines.of(array, codes.ndim)
     return inner.last(_reduce_tree(inner, codes.rechunk(inner.chunks), groups, None, grouped))
 
 
 @dataclasses.dataclass(frozen=True)
-class Lines:
+class LabelledLines:
     """An array whose labels run along `labels` axes from `first` on; `order` says which of the axes asked for they are.
 
     xarray has brought these to the end. Going back to where they lie, blocks are read as they are stored.
@@ -101,7 +101,7 @@ class Lines:
     order: tuple[int, ...]
 
     @classmethod
-    def of(cls, array: Array, labels: int) -> Lines:
+    def of(cls, array: Array, labels: int) -> LabelledLines:
         """Return an array with its last axes back where they were, if they followed each other there."""
         array = drop_empty_chunks(array, range(array.ndim - labels, array.ndim))
         op, last = array.expr.op, list(range(array.ndim - labels, array.ndim))
@@ -134,12 +134,12 @@ class Lines:
         """Elements of a block beside each other for each label, at most."""
         return math.prod(a.largest for axes in self.around for a in axes)
 
-    def on(self, axes: Any) -> Lines:
+    def on(self, axes: Any) -> LabelledLines:
         """Return the same in other chunks along the labels."""
         before, after = self.around
         return dataclasses.replace(self, array=regrid(self.array, Grid([*before, *axes, *after])))
 
-    def taken(self, order: Any) -> Lines:
+    def taken(self, order: Any) -> LabelledLines:
         """Return the same with what the labels' axis has in another order."""
         return dataclasses.replace(self, array=self.array[(*(slice(None),) * self.first, order)])
 
@@ -165,7 +165,7 @@ def _are_apart(codes: Any, axis: Axis) -> bool:
     return bool(np.isin(changes, np.asarray(axis.start(np.arange(axis.count)))).all())
 
 
-def _merged(lines: Lines, codes: Any, groups: int, grouped: Grouped) -> Lines | None:
+def _merged(lines: LabelledLines, codes: Any, groups: int, grouped: Grouped) -> LabelledLines | None:
     """Return the array in chunks of which half as much is found at most; None where they would be too large."""
     own = lines.array.dtype.itemsize
     times = groups * grouped.record(lines.array.dtype).itemsize / own
@@ -180,7 +180,7 @@ def _merged(lines: Lines, codes: Any, groups: int, grouped: Grouped) -> Lines | 
     return lines.on([merge(axis, number)])
 
 
-def _partial(lines: Lines, codes: Array, groups: list[Axis], grouped: Grouped) -> dict[str, Array]:
+def _partial(lines: LabelledLines, codes: Array, groups: list[Axis], grouped: Grouped) -> dict[str, Array]:
     """Return the fields of what chunks have of each group."""
     before, after = lines.around
     record = grouped.record(lines.array.dtype)
@@ -200,7 +200,7 @@ def _partial(lines: Lines, codes: Array, groups: list[Axis], grouped: Grouped) -
     }
 
 
-def _reduce_tree(lines: Lines, codes: Array, groups: int, sizes: Any, grouped: Grouped) -> Array:
+def _reduce_tree(lines: LabelledLines, codes: Array, groups: int, sizes: Any, grouped: Grouped) -> Array:
     """Combine what all chunks have of each group."""
     ones = [Axis.regular(a.count, 1) for a in lines.axes]
     parts = _partial(lines, codes, [*ones, Axis.whole(groups)], grouped)
@@ -222,14 +222,14 @@ def _reduce_tree(lines: Lines, codes: Array, groups: int, sizes: Any, grouped: G
     return _finish(lines, combined, sizes, grouped)
 
 
-def _finish(lines: Lines, parts: dict[str, Array], sizes: Any, grouped: Grouped) -> Array:
+def _finish(lines: LabelledLines, parts: dict[str, Array], sizes: Any, grouped: Grouped) -> Array:
     """Return the results, with the groups' axis in the place of the labels'."""
     sizes = None if sizes is None else sizes.reshape(-1, *(1,) * len(lines.around[1]))
     found: Array = grouped.finish(parts, sizes, _package())
     return found
 
 
-def _reduce_runs(lines: Lines, codes: Any, sizes: Any, grouped: Grouped) -> Array:
+def _reduce_runs(lines: LabelledLines, codes: Any, sizes: Any, grouped: Grouped) -> Array:
     """Reduce groups that follow each other, of which a chunk has few: those at its ends are combined with others'."""
     (axis,) = lines.axes
     itemsize, line = lines.array.dtype.itemsize, lines.line
@@ -268,7 +268,7 @@ def merge(axis: Axis, number: int) -> Axis:
     return Axis.of_sizes(np.add.reduceat(sizes, np.arange(0, len(sizes), number)))
 
 
-def of_whole_groups(lines: Lines, codes: Any, sizes: Any) -> tuple[Lines, Array, Array, Axis]:
+def of_whole_groups(lines: LabelledLines, codes: Any, sizes: Any) -> tuple[LabelledLines, Array, Array, Axis]:
     """Return an array in chunks of about the size that they have, each of whole groups, which follow each other.
 
     With it come the groups of its elements, counted from their chunk's first one, the groups' sizes and their axis.
@@ -283,7 +283,7 @@ def of_whole_groups(lines: Lines, codes: Any, sizes: Any) -> tuple[Lines, Array,
     return found, from_array(local, chunks=found.chunks), from_array(sizes, chunks=groups.step), groups
 
 
-def _reduce_whole(lines: Lines, codes: Any, sizes: Any, grouped: Grouped) -> Array:
+def _reduce_whole(lines: LabelledLines, codes: Any, sizes: Any, grouped: Grouped) -> Array:
     """Reduce groups that follow each other, each in one block."""
     lines, local, counted, groups = of_whole_groups(lines, codes, sizes)
     before, after = lines.around
@@ -293,7 +293,7 @@ def _reduce_whole(lines: Lines, codes: Any, sizes: Any, grouped: Grouped) -> Arr
     return make(op, (lines.array, local, counted), grid, np.dtype(grouped.dtype))
 
 
-def _reduce_at_once(lines: Lines, codes: Any, sizes: Any, grouped: Grouped) -> Array:
+def _reduce_at_once(lines: LabelledLines, codes: Any, sizes: Any, grouped: Grouped) -> Array:
     """Reduce groups in blocks that have all of them; along other axes the result has the array's chunks."""
     along = range(lines.first, lines.first + lines.labels)
     given, own = whole(lines.array, along), lines.array.expr.grid

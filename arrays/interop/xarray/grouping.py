@@ -21,7 +21,17 @@ from ...ops.moves.broadcasting import broadcast_to
 from ...user_functions.gufunc import apply_gufunc
 from ...user_functions.map_blocks import map_blocks
 from ...user_functions.travel.pickling import payload
-from .grouped_trees import KINDS, LARGE, Lines, ascends, describe, in_chunks, of_whole_groups, reduce_known, reduce_lazy
+from .grouped_trees import (
+    KINDS,
+    LARGE,
+    LabelledLines,
+    ascends,
+    describe,
+    in_chunks,
+    of_whole_groups,
+    reduce_known,
+    reduce_lazy,
+)
 
 SIMPLE = tuple(name for name, (kind, _) in KINDS.items() if kind != "moments")
 """What flox needs no compiled functions for."""
@@ -151,7 +161,7 @@ def _in_whole_groups(array: Array, codes: Any, groups: int, dtype: Any, options:
         or not ascends(codes)
     ):
         return None
-    lines = Lines.of(array, 1)
+    lines = LabelledLines.of(array, 1)
     if int(sizes.max(initial=1)) * lines.line * array.dtype.itemsize > LARGE:
         return None
     lines, local, counted, axis = of_whole_groups(lines, codes, sizes)

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-class Called:
+class ScipyCall:
     """A function of SciPy's with all arguments but the array."""
 
     def __init__(self, name: str, keywords: dict[str, Any]) -> None:
@@ -66,7 +66,7 @@ def generic_filter(
     around = [m in ROUND for m in modes(mode, x.ndim, axes)]
     ends = tuple("periodic" if r and x.numblocks[i] > 1 else "none" for i, r in enumerate(around))
     return map_overlap(
-        Called(name, keywords | {"function": function, "output": dtype}), x, depth=depths, boundary=ends, dtype=dtype
+        ScipyCall(name, keywords | {"function": function, "output": dtype}), x, depth=depths, boundary=ends, dtype=dtype
     )
 
 
@@ -98,7 +98,7 @@ def generic_filter1d(
     keywords |= {"extra_arguments": tuple(extra_arguments), "extra_keywords": extra_keywords}
     dtype = _dtype(name, x, function, output, keywords)
     lines = x.rechunk({at: x.shape[at]}) if x.numblocks[at] > 1 else x
-    return map_blocks(Called(name, keywords | {"function": function, "output": dtype}), lines, dtype=dtype)
+    return map_blocks(ScipyCall(name, keywords | {"function": function, "output": dtype}), lines, dtype=dtype)
 
 
 def _dtype(name: str, x: Array, function: Any, output: Any, keywords: dict[str, Any]) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, bad
-from ....workers.kernels.blocks.signal.interpolation import Affine, Lines
+from ....workers.kernels.blocks.signal.interpolation import Affine, AxisPlaces
 from ...base import as_array, check_axis, check_shape, few
 from ...borrowed.documents import described
 from ...borrowed.scipy_calls import attempt, find, numbers, settled
@@ -74,7 +74,7 @@ def zoom(
         return astype(x, dtype)
     less = 0 if grid_mode else 1
     zooms = [1.0 if m == less else (n - less) / (m - less) for n, m in zip(x.shape, shape, strict=True)]
-    places = Lines((0.0,) * x.ndim, tuple(zooms), bool(grid_mode))
+    places = AxisPlaces((0.0,) * x.ndim, tuple(zooms), bool(grid_mode))
     return interpolate(x, shape, places, range(x.ndim), dtype, given)
 
 
@@ -100,7 +100,7 @@ def shift(
     by = _each(name, "shift", shift, x.ndim)
     if not np.isfinite(by).all():
         raise ArgumentError(bad(name, "shift", shift, "finite numbers"))
-    places = Lines(tuple(-b for b in by), (1.0,) * x.ndim)
+    places = AxisPlaces(tuple(-b for b in by), (1.0,) * x.ndim)
     return interpolate(x, x.shape, places, range(x.ndim), dtype, given)
 
 
@@ -139,7 +139,7 @@ def affine_transform(
         raise ArgumentError(bad(name, "matrix", matrix, "finite numbers, as for 'offset'"))
     if rows.ndim == 1 and np.all(rows):
         diagonal = tuple(map(float, rows))
-        places: Lines | Affine = Lines(tuple(o / d for o, d in zip(moved, diagonal, strict=True)), diagonal)
+        places: AxisPlaces | Affine = AxisPlaces(tuple(o / d for o, d in zip(moved, diagonal, strict=True)), diagonal)
     else:
         square = np.diag(rows) if rows.ndim == 1 else rows
         places = Affine(tuple(tuple(map(float, row)) for row in square), tuple(moved))

@@ -17,7 +17,7 @@ import numpy as np
 from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, bad
 from ....graph.kinds.mapping import BlockFunction
-from ....workers.kernels.blocks.signal.interpolation import ENDLESS, Affine, Lines, Spline, fold
+from ....workers.kernels.blocks.signal.interpolation import ENDLESS, Affine, AxisPlaces, Spline, fold
 from ...base import as_array, grid_for, make
 from ...chunking.rechunk import regrid
 from ...ops.elementwise.functions import astype
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ...array import Array
 
-    Places = Lines | Affine
+    Places = AxisPlaces | Affine
     Span = tuple[float, float]
 
 PADDING = {
@@ -141,7 +141,7 @@ def _join(block: Any, grid: Grid, index: tuple[int, ...]) -> Array:
 
 def _spans(places: Places, own: list[tuple[int, int]], how: Spline) -> list[Span]:
     """Return the least and largest places, folded, that a block needs along each axis."""
-    if isinstance(places, Lines):
+    if isinstance(places, AxisPlaces):
         found = []
         for i, ((begin, end), size) in enumerate(zip(own, how.sizes, strict=True)):
             if end - begin > LOOKED_AT:  # places ascend or descend evenly: the ends tell

@@ -9,7 +9,7 @@ import numpy as np
 from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ....graph.kinds.mapping import BlockFunction
-from ....workers.kernels.blocks.statistics.measures import Groups
+from ....workers.kernels.blocks.statistics.measures import LabelGroups
 from ...base import as_array, broadcast_shape, make
 from ...borrowed.scipy_calls import numbers
 from ...chunking.rechunk import common_axes, regrid
@@ -35,7 +35,7 @@ class Measured:
             self._match(self.labels)
             kind, wanted = ("positive", wanted) if index is None else self._read(index)
         sorted_ones, self.places = np.unique(wanted, return_inverse=True)
-        self.groups = Groups(kind, sorted_ones, self.x.expr.grid)
+        self.groups = LabelGroups(kind, sorted_ones, self.x.expr.grid)
 
     def _match(self, found: Array) -> None:
         if found.dtype.kind not in "biuf":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Packed:
+class RecordFunction:
     """A function whose results are put side by side in records; without a record it has one result."""
 
     function: Callable[..., Any]
@@ -263,7 +263,7 @@ class Coarse:
 
 
 @dataclass(frozen=True)
-class Along:
+class LineFunction:
     """A function of lines, called for each line along an axis."""
 
     function: Callable[..., Any]

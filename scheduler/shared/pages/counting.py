@@ -9,7 +9,7 @@ from ....graph.expr.expr import walk
 from ....graph.kinds.gang import Gang
 from ....graph.kinds.mapping import MapBlocks
 from ....workers.shared.pages.additions import Adder, any_adders
-from ...session.pin import Kept
+from ...session.pin import Pin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,10 +25,10 @@ def count_additions(roots: Sequence[Expr]) -> None:
     """Have the additions made of all that these expressions have computed; what is persisted below is waited for."""
     if not any_adders():
         return
-    pins: list[Kept] = []
+    pins: list[Pin] = []
     found: list[Adder] = []
     for node in walk(list(roots), _is_counted):
-        if isinstance(node.pin, Kept) and not node.pin.counted:
+        if isinstance(node.pin, Pin) and not node.pin.counted:
             pins.append(node.pin)
         found += _adders(node)
     if not found:
@@ -59,4 +59,4 @@ def _adders(node: Expr) -> Iterator[Adder]:
 
 
 def _is_counted(node: Expr) -> bool:
-    return isinstance(node.pin, Kept) and node.pin.counted
+    return isinstance(node.pin, Pin) and node.pin.counted

@@ -21,7 +21,7 @@ from .versions import Pages
 
 if TYPE_CHECKING:
     from ....workers.shared.pages.additions import Addition
-    from ....workers.shared.pages.snapshot import Layout
+    from ....workers.shared.pages.snapshot import PageLayout
     from .lease import Lease
 
 Array = np.ndarray[Any, Any]
@@ -37,7 +37,7 @@ class SharedArray(Paged):
 
     Parameters
     ----------
-    layout : Layout
+    layout : PageLayout
         Shape, dtype and pages.
 
     Attributes
@@ -65,7 +65,7 @@ class SharedArray(Paged):
     (array([1., 0., 0., 2.]), array([0., 0., 0., 0.]))
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: PageLayout) -> None:
         self._layout = layout
         self._pages = Pages(self._layout, _let_engine_forget)
         self._due: list[Addition] = []

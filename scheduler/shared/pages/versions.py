@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....workers.shared.pages.files import MOST_PIECES, PageFile, Space, pieces, runs
-from ....workers.shared.pages.snapshot import Layout, Snapshot, Table, living
+from ....workers.shared.pages.files import MOST_PIECES, AddressRange, PageFile, pieces, runs
+from ....workers.shared.pages.snapshot import PageLayout, PageTable, SharedSnapshot, living
 from ..shared_objects import share
 from .lease import Lease
 from .telling import far, forget_pages, tell_freed, watch
@@ -34,7 +34,7 @@ class Version:
     """A version that has been handed out: its table, shared under a name, and who needs it."""
 
     files: tuple[PageFile, ...]
-    table: Table
+    table: PageTable
     shared: Shared
     leases: weakref.WeakSet[Lease] = field(default_factory=weakref.WeakSet)
 
@@ -44,20 +44,20 @@ class Pages:
 
     Parameters
     ----------
-    layout : Layout
+    layout : PageLayout
         Shape, dtype, and bytes of a page.
     idle : callable
         Asked before a page is copied: has the engine let go of what has ended.
     """
 
-    def __init__(self, layout: Layout, idle: Callable[[], None]) -> None:
+    def __init__(self, layout: PageLayout, idle: Callable[[], None]) -> None:
         self.layout, self._idle = layout, idle
         self._files = [self._make_file(layout.pages)]
         self._file = np.zeros(layout.pages, np.int32)
         self._slot = np.arange(layout.pages, dtype=np.int64)
         self._number = np.fromiter(itertools.islice(_numbers, layout.pages), np.int64, layout.pages)
         self._known = self._number.copy()
-        self._space = Space(layout.pages * layout.page, write=True)
+        self._space = AddressRange(layout.pages * layout.page, write=True)
         self._space.map(0, layout.pages * layout.page, self._files[0].descriptor, 0)
         self._present: Version | None = None
         self._others: weakref.WeakSet[Version] = weakref.WeakSet()
@@ -85,9 +85,11 @@ class Pages:
     def lease(self) -> Lease:
         """Return what keeps the present version; its name is that of `lease.version.shared`."""
         if self._present is None:
-            table = Table(tuple(f.name for f in self._files), self._file.copy(), self._slot.copy(), self._number.copy())
+            table = PageTable(
+                tuple(f.name for f in self._files), self._file.copy(), self._slot.copy(), self._number.copy()
+            )
             number = next(_numbers)
-            self._present = Version(tuple(self._files), table, share(Snapshot(self.layout, table, number)))
+            self._present = Version(tuple(self._files), table, share(SharedSnapshot(self.layout, table, number)))
             living[number] = self._present
             self._others.add(self._present)
         made = Lease(self._present)

@@ -6,12 +6,12 @@ import time
 
 from mpi4py import MPI
 
-from windrow.workers.mpi.messages.mpi_lock import Turns
+from windrow.workers.mpi.messages.mpi_lock import MpiLock
 
 VALUE = 0x7FFFFFFF
 world = MPI.COMM_WORLD
 agreeing, probed = world.Dup(), world.Dup()
-turns, ended = Turns(), threading.Event()
+turns, ended = MpiLock(), threading.Event()
 
 
 def probe() -> None:

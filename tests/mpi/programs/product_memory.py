@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 import windrow as wr
-from windrow.scheduler.ledger.arena import Arena
+from windrow.scheduler.ledger.arena import ArenaAllocator
 
 N = 800
 CALLS = {
@@ -16,7 +16,7 @@ CALLS = {
     "corrcoef": lambda x: wr.corrcoef(x, rowvar=False),
 }
 used, most = 0, 0
-take, give = Arena._take, Arena.give
+take, give = ArenaAllocator._take, ArenaAllocator.give
 
 
 def counted_take(arena, nbytes):
@@ -34,7 +34,7 @@ def counted_give(arena, offset, nbytes):
     used -= arena.pad_size(nbytes)
 
 
-Arena._take, Arena.give = counted_take, counted_give
+ArenaAllocator._take, ArenaAllocator.give = counted_take, counted_give
 x = wr.random.default_rng(1).random((N, N), chunks=(40, N)).persist()
 wr.wait(x)
 own = x.compute()

@@ -12,7 +12,7 @@ from .requests import Request
 
 if TYPE_CHECKING:
     from ..mailboxes import Context
-    from ..meetings import Call, Part
+    from ..meetings import MemberCall, MemberPart
 
 
 class Base:
@@ -35,18 +35,18 @@ class Base:
         self._calls = 0
         self._is_freed = False
 
-    def _begin(self, call: Call) -> Part:
+    def _begin(self, call: MemberCall) -> MemberPart:
         if self._is_freed:
             raise ClusterError(f"{call.name}: the communicator was freed")
         self._calls += 1
         return arrive(self._context, self._rank, self._calls, call)
 
-    def _meet(self, call: Call) -> Any:
+    def _meet(self, call: MemberCall) -> Any:
         part = self._begin(call)
         self._group.wait(self._member, part)
         return part.result()
 
-    def _later(self, call: Call) -> Request:
+    def _later(self, call: MemberCall) -> Request:
         return Request(self._group, self._begin(call))
 
     def _peer(self, call: str, argument: str, rank: Any) -> int | None:

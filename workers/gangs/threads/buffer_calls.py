@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import BadValue
-from ..buffers import Region, region, regions, split
+from ..buffers import BufferRegion, region, regions, split
 from ..mailboxes import copy_bytes
-from ..meetings import Call, Shares
+from ..meetings import DealtPlan, MemberCall
 from ..values import is_in_place
-from .reductions import Fold, operation
+from .reductions import RankFold, operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +28,9 @@ class _Goods:
     into: dict[int, Any] = field(default_factory=dict)
 
 
-def _move(name: str, out: dict[int, Any], into: dict[int, Any], closing: Iterable[Region], dealt: bool) -> Call:
+def _move(
+    name: str, out: dict[int, Any], into: dict[int, Any], closing: Iterable[BufferRegion], dealt: bool
+) -> MemberCall:
     """Return a call in which bytes go from buffers to buffers; by rank, what is sent to it and received from it."""
     closing = [x for x in closing if x.unpack is not None]
 
@@ -36,10 +38,10 @@ def _move(name: str, out: dict[int, Any], into: dict[int, Any], closing: Iterabl
         for each in closing:
             each.close()
 
-    return Call(name, _Goods(out, into), partial(_plan_moves, name, dealt), close)
+    return MemberCall(name, _Goods(out, into), partial(_plan_moves, name, dealt), close)
 
 
-def _plan_moves(name: str, dealt: bool, deposits: list[_Goods]) -> list[None] | Shares:
+def _plan_moves(name: str, dealt: bool, deposits: list[_Goods]) -> list[None] | DealtPlan:
     moves: list[list[tuple[Any, Any]]] = [
         [(deposits[source].out[rank], target) for source, target in goods.into.items() if rank in deposits[source].out]
         for rank, goods in enumerate(deposits)
@@ -59,13 +61,13 @@ def _plan_moves(name: str, dealt: bool, deposits: list[_Goods]) -> list[None] | 
             copy_bytes(lambda: name, source, target)
 
     if dealt and total >= DEALT:
-        return Shares(work)
+        return DealtPlan(work)
     for rank in range(len(moves)):
         work(rank)
     return [None] * len(moves)
 
 
-def bcast(name: str, rank: int, size: int, root: int, buffer: Any, dealt: bool = True) -> Call:
+def bcast(name: str, rank: int, size: int, root: int, buffer: Any, dealt: bool = True) -> MemberCall:
     """Return the call in which all get what the root's buffer holds."""
     held = region(name, buffer, rank != root)
     name = f"{name}(root={root})"
@@ -76,7 +78,7 @@ def bcast(name: str, rank: int, size: int, root: int, buffer: Any, dealt: bool =
 
 def gather(
     name: str, rank: int, size: int, root: int, sent: Any, received: Any, vector: bool, dealt: bool = True
-) -> Call:
+) -> MemberCall:
     """Return the call in which the root's buffer gets a part of each member's."""
     if rank != root:
         return _move(f"{name}(root={root})", {root: region(name, sent, False).flat}, {}, [], dealt)
@@ -93,7 +95,7 @@ def gather(
 
 def scatter(
     name: str, rank: int, size: int, root: int, sent: Any, received: Any, vector: bool, dealt: bool = True
-) -> Call:
+) -> MemberCall:
     """Return the call in which each gets its part of the root's buffer."""
     out = {}
     if rank == root:
@@ -104,7 +106,9 @@ def scatter(
     return _move(f"{name}(root={root})", out, {root: target.flat}, [target], dealt)
 
 
-def allgather(name: str, rank: int, size: int, sent: Any, received: Any, vector: bool, dealt: bool = True) -> Call:
+def allgather(
+    name: str, rank: int, size: int, sent: Any, received: Any, vector: bool, dealt: bool = True
+) -> MemberCall:
     """Return the call in which all get a part of each member's buffer."""
     targets, closing = _parts(name, received, True, size, vector)
     into = {r: x.flat for r, x in enumerate(targets)}
@@ -116,7 +120,7 @@ def allgather(name: str, rank: int, size: int, sent: Any, received: Any, vector:
     return _move(f"{name}()", dict.fromkeys(range(size), source), into, closing, dealt)
 
 
-def alltoall(name: str, size: int, sent: Any, received: Any, vector: bool, dealt: bool = True) -> Call:
+def alltoall(name: str, size: int, sent: Any, received: Any, vector: bool, dealt: bool = True) -> MemberCall:
     """Return the call in which each gets its part of everybody's buffer."""
     targets, closing = _parts(name, received, True, size, vector)
     place = is_in_place(sent)
@@ -125,7 +129,9 @@ def alltoall(name: str, size: int, sent: Any, received: Any, vector: bool, dealt
     return _move(f"{name}()", out, {r: x.flat for r, x in enumerate(targets)}, closing, dealt)
 
 
-def _parts(name: str, spec: Any, writable: bool, size: int, vector: bool) -> tuple[Sequence[Region], list[Region]]:
+def _parts(
+    name: str, spec: Any, writable: bool, size: int, vector: bool
+) -> tuple[Sequence[BufferRegion], list[BufferRegion]]:
     """Return a buffer's part for each member, and what is to be closed when they were received."""
     if vector:
         found = regions(name, spec, writable, size)
@@ -134,13 +140,15 @@ def _parts(name: str, spec: Any, writable: bool, size: int, vector: bool) -> tup
     return split(whole, size), [whole] if whole.unpack is not None else []
 
 
-def _keep(name: str, spec: Any, targets: Sequence[Region], rank: int, vector: bool, closing: Sequence[Region]) -> None:
+def _keep(
+    name: str, spec: Any, targets: Sequence[BufferRegion], rank: int, vector: bool, closing: Sequence[BufferRegion]
+) -> None:
     """See to it that a member's own part, which is in place, is still there after unpacking."""
     if closing:
         targets[rank].flat[:] = _parts(name, spec, False, len(targets), vector)[0][rank].flat
 
 
-def reduce(name: str, rank: int, root: int | None, sent: Any, received: Any, op: Any, dealt: bool = True) -> Call:
+def reduce(name: str, rank: int, root: int | None, sent: Any, received: Any, op: Any, dealt: bool = True) -> MemberCall:
     """Return the call in which the root's buffer, or without a root everybody's, gets all members' in one."""
     return _reduction(
         name if root is not None else f"{name}()",
@@ -154,7 +162,7 @@ def reduce(name: str, rank: int, root: int | None, sent: Any, received: Any, op:
     )
 
 
-def scan(name: str, sent: Any, received: Any, op: Any, exclusive: bool, dealt: bool = True) -> Call:
+def scan(name: str, sent: Any, received: Any, op: Any, exclusive: bool, dealt: bool = True) -> MemberCall:
     """Return the call in which each buffer gets those of the ranks up to its own, or before it, in one."""
     return _reduction(
         f"{name}()",
@@ -173,11 +181,11 @@ def _reduction(
     sent: Any,
     received: Any,
     op: Any,
-    make: Callable[[Fold, list[Any], list[Any]], Callable[[int, int], None]],
+    make: Callable[[RankFold, list[Any], list[Any]], Callable[[int, int], None]],
     receives: bool,
     more: str,
     dealt: bool,
-) -> Call:
+) -> MemberCall:
     """Return a call that applies an operation to each element; `make` tells how, from one element to another."""
     call = name.removesuffix("()")
     apply = operation(call, op)
@@ -186,14 +194,14 @@ def _reduction(
     if target is not None and len(target.flat) < len(source.flat):
         raise BadValue(f"{call}: {len(source.flat)} bytes; expected no more than the buffer's {len(target.flat)} bytes")
 
-    def plan(deposits: list[tuple[Region, Region | None]]) -> list[None] | Shares:
+    def plan(deposits: list[tuple[BufferRegion, BufferRegion | None]]) -> list[None] | DealtPlan:
         sources, fold = _contributions(call, apply, [x for x, _ in deposits])
         count = len(sources[0])
         targets = [x and x.flat[: count * fold.dtype.itemsize].view(fold.dtype) for _, x in deposits]
         run = make(fold, sources, targets)
         size = len(deposits)
         if dealt and fold.shared and size > 1 and sources[0].nbytes >= DEALT:
-            return Shares(lambda rank: run(count * rank // size, count * (rank + 1) // size))
+            return DealtPlan(lambda rank: run(count * rank // size, count * (rank + 1) // size))
         run(0, count)
         return [None] * size
 
@@ -201,23 +209,23 @@ def _reduction(
         if target is not None:
             target.close()
 
-    return Call(name + more, (source, target), plan, close)
+    return MemberCall(name + more, (source, target), plan, close)
 
 
-def _contributions(call: str, apply: Any, given: list[Region]) -> tuple[list[Any], Fold]:
+def _contributions(call: str, apply: Any, given: list[BufferRegion]) -> tuple[list[Any], RankFold]:
     """Return what members bring as arrays, which must be alike, and what folds them."""
     sizes = [(len(x.flat), x.dtype) for x in given]
     for rank, size in enumerate(sizes):
         if size != sizes[0]:
             told = [f"{nbytes} bytes of {dtype}" for nbytes, dtype in (sizes[0], size)]
             raise BadValue(f"{call}: rank 0 brings {told[0]}, rank {rank} {told[1]}; expected the same of all")
-    fold = Fold(call, apply, given[0])
+    fold = RankFold(call, apply, given[0])
     return [x.flat.view(fold.dtype) for x in given], fold
 
 
 def reduce_scatter(
     name: str, rank: int, size: int, sent: Any, received: Any, counts: Sequence[int] | None, op: Any
-) -> Call:
+) -> MemberCall:
     """Return the call in which each gets its part of all members' buffers in one.
 
     `counts` are the elements of each member; None for equal parts.
@@ -226,7 +234,7 @@ def reduce_scatter(
     source = region(name, received if is_in_place(sent) else sent, False)
     target = region(name, received, True)
 
-    def plan(deposits: list[tuple[Region, Region]]) -> list[None]:
+    def plan(deposits: list[tuple[BufferRegion, BufferRegion]]) -> list[None]:
         sources, fold = _contributions(name, apply, [x for x, _ in deposits])
         total = fold.total(sources)
         parts = [len(total) // size] * size if counts is None else list(counts)
@@ -239,4 +247,4 @@ def reduce_scatter(
             begin += count
         return [None] * size
 
-    return Call(f"{name}()", (source, target), plan, lambda _: target.close())
+    return MemberCall(f"{name}()", (source, target), plan, lambda _: target.close())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Grid:
+class RankGrid:
     """Ranks in rows, the last axis fastest, as MPI lays them out.
 
     Attributes
@@ -31,7 +31,7 @@ class Grid:
     periods: tuple[bool, ...]
 
     @classmethod
-    def of(cls, dims: Sequence[int], periods: Sequence[bool] | bool | None, size: int) -> Grid:
+    def of(cls, dims: Sequence[int], periods: Sequence[bool] | bool | None, size: int) -> RankGrid:
         """Return the grid that a program has asked for, of no more than `size` ranks."""
         lengths = tuple(int(x) for x in np.atleast_1d(np.asarray(dims, np.int64)))
         if any(x <= 0 for x in lengths) or math.prod(lengths) > size:
@@ -75,7 +75,7 @@ class Grid:
 
         return beside(-disp), beside(disp)
 
-    def sub(self, rank: int, remain: Sequence[bool]) -> tuple[Grid, int]:
+    def sub(self, rank: int, remain: Sequence[bool]) -> tuple[RankGrid, int]:
         """Return the grid of the axes that remain, and a number for this rank's positions on the others."""
         if len(remain) != len(self.dims):
             raise BadValue(bad("Sub", "remain_dims", remain, f"{len(self.dims)} choices"))
@@ -83,4 +83,4 @@ class Grid:
         for x, length, stays in zip(self.coords(rank), self.dims, remain, strict=True):
             color = color if stays else color * length + x
         kept = [i for i, stays in enumerate(remain) if stays]
-        return Grid(tuple(self.dims[i] for i in kept), tuple(self.periods[i] for i in kept)), color
+        return RankGrid(tuple(self.dims[i] for i in kept), tuple(self.periods[i] for i in kept)), color

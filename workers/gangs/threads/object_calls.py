@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import BadValue
-from ..meetings import Call
+from ..meetings import MemberCall
 from ..payloads import Frozen
 from .reductions import fold_objects, operation, scan_objects
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def barrier(name: str) -> Call:
+def barrier(name: str) -> MemberCall:
     """Return a call that brings nothing."""
-    return Call(f"{name}()", None, lambda deposits: deposits)
+    return MemberCall(f"{name}()", None, lambda deposits: deposits)
 
 
-def bcast(rank: int, root: int, x: Any) -> Call:
+def bcast(rank: int, root: int, x: Any) -> MemberCall:
     """Return the call in which all get the root's object."""
-    return Call(
+    return MemberCall(
         f"bcast(root={root})",
         Frozen(x) if rank == root else None,
         lambda deposits: [deposits[root]] * len(deposits),
@@ -28,7 +28,7 @@ def bcast(rank: int, root: int, x: Any) -> Call:
     )
 
 
-def gather(rank: int, root: int, x: Any) -> Call:
+def gather(rank: int, root: int, x: Any) -> MemberCall:
     """Return the call in which the root gets a list of all objects."""
 
     def take(found: list[Frozen] | None) -> list[Any] | None:
@@ -37,12 +37,12 @@ def gather(rank: int, root: int, x: Any) -> Call:
     def plan(deposits: list[Any]) -> list[Any]:
         return [deposits if r == root else None for r in range(len(deposits))]
 
-    return Call(f"gather(root={root})", Frozen(x), plan, take)
+    return MemberCall(f"gather(root={root})", Frozen(x), plan, take)
 
 
-def allgather(x: Any) -> Call:
+def allgather(x: Any) -> MemberCall:
     """Return the call in which all get a list of all objects."""
-    return Call(
+    return MemberCall(
         "allgather()",
         Frozen(x),
         lambda deposits: [deposits] * len(deposits),
@@ -50,15 +50,15 @@ def allgather(x: Any) -> Call:
     )
 
 
-def scatter(rank: int, size: int, root: int, items: Iterable[Any] | None) -> Call:
+def scatter(rank: int, size: int, root: int, items: Iterable[Any] | None) -> MemberCall:
     """Return the call in which each gets its object of the root's list."""
     deposit = _each("scatter", items, size) if rank == root else None
-    return Call(f"scatter(root={root})", deposit, lambda deposits: deposits[root], Frozen.take)
+    return MemberCall(f"scatter(root={root})", deposit, lambda deposits: deposits[root], Frozen.take)
 
 
-def alltoall(size: int, items: Iterable[Any] | None) -> Call:
+def alltoall(size: int, items: Iterable[Any] | None) -> MemberCall:
     """Return the call in which each gets its object of everybody's list."""
-    return Call(
+    return MemberCall(
         "alltoall()",
         _each("alltoall", items, size),
         lambda deposits: [[each[r] for each in deposits] for r in range(size)],
@@ -66,7 +66,7 @@ def alltoall(size: int, items: Iterable[Any] | None) -> Call:
     )
 
 
-def reduce(rank: int, root: int | None, x: Any, op: Any) -> Call:
+def reduce(rank: int, root: int | None, x: Any, op: Any) -> MemberCall:
     """Return the call in which the root, or without one everybody, gets all objects in one."""
     name = "allreduce()" if root is None else f"reduce(root={root})"
     apply = operation(name, op)
@@ -77,14 +77,14 @@ def reduce(rank: int, root: int | None, x: Any, op: Any) -> Call:
             return [Frozen(total)] * len(deposits)
         return [total if r == root else None for r in range(len(deposits))]
 
-    return Call(name, Frozen(x), plan, Frozen.thaw) if root is None else Call(name, Frozen(x), plan)
+    return MemberCall(name, Frozen(x), plan, Frozen.thaw) if root is None else MemberCall(name, Frozen(x), plan)
 
 
-def scan(x: Any, op: Any, exclusive: bool) -> Call:
+def scan(x: Any, op: Any, exclusive: bool) -> MemberCall:
     """Return the call in which each gets the objects of the ranks up to its own, or before it, in one."""
     name = "exscan()" if exclusive else "scan()"
     apply = operation(name, op)
-    return Call(
+    return MemberCall(
         name,
         Frozen(x),
         lambda deposits: scan_objects(apply, deposits, exclusive),

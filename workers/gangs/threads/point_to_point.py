@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import BadValue, bad
 from ..buffers import region
-from ..mailboxes import EAGER, Receiving, Sending, Wanted
+from ..mailboxes import EAGER, ReceiveFilter, Receiving, Sending
 from ..payloads import Frozen
 from ..values import values
 from .base import Base
@@ -205,7 +205,7 @@ class PointToPoint(Base):
         receiving.start()
         return receiving
 
-    def _wanted(self, call: str, source: int | None, tag: int | None) -> Wanted | None:
+    def _wanted(self, call: str, source: int | None, tag: int | None) -> ReceiveFilter | None:
         """Return which messages are asked for; None for those of PROC_NULL."""
         found = values()
         if source == found.any_source:
@@ -216,4 +216,4 @@ class PointToPoint(Base):
             source = self._peer(call, "source", source)
             if source is None:
                 return None
-        return Wanted(source, tag)
+        return ReceiveFilter(source, tag)

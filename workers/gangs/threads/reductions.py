@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from ..buffers import Region
+    from ..buffers import BufferRegion
 
 _CHUNK = 1 << 17
 """Bytes of an accumulator that is used often enough to stay in a core's cache."""
@@ -97,7 +97,7 @@ def _predefined(module: ModuleType) -> dict[int, Operation]:
     return found
 
 
-class Fold:
+class RankFold:
     """Contributions of several members to each element, put together from the first rank to the last.
 
     Parameters
@@ -115,7 +115,7 @@ class Fold:
         Whether several threads may apply it at a time.
     """
 
-    def __init__(self, call: str, op: Operation, region: Region) -> None:
+    def __init__(self, call: str, op: Operation, region: BufferRegion) -> None:
         self._op = op
         self._datatype = region.datatype
         self.dtype = region.dtype or np.dtype((np.void, region.datatype.Get_size()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..group import Pending
+from ..group import Waitable
 from ..mailboxes import Receiving, Sending
 from ..payloads import Frozen
 from ..values import values
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..group import Group
-    from ..meetings import Part
+    from ..meetings import MemberPart
 
 
-class _AnyOf(Pending):
+class _AnyOf(Waitable):
     """A wait for the first of several calls."""
 
     __slots__ = ("call", "parts")
     any_will_do = True
 
-    def __init__(self, call: str, parts: Sequence[Pending]) -> None:
+    def __init__(self, call: str, parts: Sequence[Waitable]) -> None:
         super().__init__(parts[0].owner)
         self.call = call
         self.parts = parts
@@ -35,7 +35,7 @@ class _AnyOf(Pending):
     def describe(self) -> str:
         return f"{self.call} of {', '.join(part.describe() for part in self.parts)}"
 
-    def is_ended_by(self, other: Pending) -> bool:
+    def is_ended_by(self, other: Waitable) -> bool:
         return other in self.parts
 
     def is_done(self) -> bool:
@@ -61,7 +61,7 @@ class Request:
 
     __slots__ = ("_group", "_pending")
 
-    def __init__(self, group: Group, pending: Sending | Receiving | Part | None) -> None:
+    def __init__(self, group: Group, pending: Sending | Receiving | MemberPart | None) -> None:
         self._group = group
         self._pending = pending
 
@@ -230,7 +230,7 @@ class Request:
         return pending.done
 
 
-def result(pending: Sending | Receiving | Part, status: Any = None) -> Any:
+def result(pending: Sending | Receiving | MemberPart, status: Any = None) -> Any:
     """Return what a call that is over returns, and tell a status of it."""
     if isinstance(pending, Sending):
         return None

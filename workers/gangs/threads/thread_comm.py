@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..group import Deadlock, Group, Overdue, Revoked
 from ..mailboxes import Context
-from ..meetings import Call
+from ..meetings import MemberCall
 from ..values import IN_PLACE, mpi, values
-from .cartesian import Grid
+from .cartesian import RankGrid
 from .collectives import Collectives
 from .point_to_point import PointToPoint
 from .requests import Request
@@ -154,7 +154,7 @@ class ThreadComm(PointToPoint, Collectives):
         def plan(_: list[Any]) -> list[Context]:
             return [Context(self._group, self._context.members, "a duplicate")] * self._size
 
-        return self._like(self._meet(Call("Dup()", None, plan)))
+        return self._like(self._meet(MemberCall("Dup()", None, plan)))
 
     def Clone(self) -> ThreadComm:
         """Return a communicator of the same members, whose messages are its own."""
@@ -175,7 +175,7 @@ class ThreadComm(PointToPoint, Collectives):
         self, dims: Sequence[int], periods: Sequence[bool] | bool | None = None, reorder: bool = False
     ) -> Any:
         """Return a communicator whose members stand in a grid; COMM_NULL for those beyond it."""
-        grid = Grid.of(dims, periods, self._size)
+        grid = RankGrid.of(dims, periods, self._size)
         name = f"Create_cart(dims={list(grid.dims)}, periods={list(grid.periods)})"
         shape = "×".join(map(str, grid.dims))
         found = self._split(name, 0 if self._rank < grid.size else None, 0, f"the {shape} grid")
@@ -216,7 +216,7 @@ class ThreadComm(PointToPoint, Collectives):
                     found[r] = context, i
             return found
 
-        part: tuple[Context, int] | None = self._meet(Call(name, (color, key), plan))
+        part: tuple[Context, int] | None = self._meet(MemberCall(name, (color, key), plan))
         return part
 
 
@@ -225,7 +225,7 @@ class ThreadCartcomm(ThreadComm):
 
     is_topo = True
 
-    def __init__(self, context: Context, rank: int, grid: Grid) -> None:
+    def __init__(self, context: Context, rank: int, grid: RankGrid) -> None:
         super().__init__(context, rank)
         self._grid = grid
 

@@ -10,12 +10,12 @@ from ....graph.lowering.program import Apply, Generate, Program
 from ..functions import IN_PLACE
 
 if TYPE_CHECKING:
-    from ....graph.lowering.program import Form
+    from ....graph.lowering.program import ProgramForm
     from ....graph.lowering.stage import Stage
 
 
 @dataclass(frozen=True)
-class Plan:
+class BufferPlan:
     """`tiled` values are made tile by tile, the others as whole blocks; `slot[i]` is the buffer of value i.
 
     `wholes` are the whole-block values that the tiles read.
@@ -27,10 +27,10 @@ class Plan:
     nslots: int
 
 
-_plans: WeakKeyDictionary[Form, dict[int, Plan]] = WeakKeyDictionary()
+_plans: WeakKeyDictionary[ProgramForm, dict[int, BufferPlan]] = WeakKeyDictionary()
 
 
-def plan_of(stage: Stage, last: int) -> Plan:
+def plan_of(stage: Stage, last: int) -> BufferPlan:
     """Return the plan for making value `last` of a stage's program; found once for all programs of its form."""
     plans = _plans.setdefault(stage.program.form, {})
     if last not in plans:
@@ -38,7 +38,7 @@ def plan_of(stage: Stage, last: int) -> Plan:
     return plans[last]
 
 
-def plan_for(program: Program, last: int) -> Plan:
+def plan_for(program: Program, last: int) -> BufferPlan:
     """Return the plan for making value `last` of a program."""
     wanted = {last}
     for i in range(last, -1, -1):
@@ -47,7 +47,7 @@ def plan_for(program: Program, last: int) -> Plan:
             wanted |= {a for a in value.args if isinstance(a, int)}
     tiled = [i for i in sorted(wanted) if isinstance(program.values[i], Apply | Generate)]
     wholes = tuple(i for i in sorted(wanted) if i not in tiled)
-    return Plan(tuple(tiled), wholes, *_slots(program, tiled, last))
+    return BufferPlan(tuple(tiled), wholes, *_slots(program, tiled, last))
 
 
 def _slots(program: Program, tiled: list[int], last: int) -> tuple[tuple[int, ...], int]:

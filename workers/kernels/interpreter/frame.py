@@ -28,8 +28,8 @@ from ..compiled.fixed.gathering import assemble, find_pieces, has_many, told
 from ..contraction import Lying, contract
 from ..reductions import ReductionKernel, kernel_of
 from .block_calls import call_function, read_only
-from .buffer_plan import Plan, plan_of
-from .fused_operand import Computed
+from .buffer_plan import BufferPlan, plan_of
+from .fused_operand import ComputedBlock
 from .piece_assembly import AssembledPieces, fill_around
 from .tile_loop import Tiles
 from .tile_regions import TILE, Region, regions
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from ....graph.lowering.program import Operand
     from ....graph.lowering.stage import Kin, Stage
-    from ...rank.chunk_reader import Reader
-    from ..compiled.fixed.gathering import Pieces
+    from ...rank.chunk_reader import BatchReader
+    from ..compiled.fixed.gathering import BlockPieces
     from ..contraction import Block
 
 Array = np.ndarray[Any, Any]
@@ -62,11 +62,11 @@ class Frame:
     """Blocks of the domain that are run at once: their numbers, their common shape, where each begins."""
 
     stage: Stage
-    reader: Reader
+    reader: BatchReader
     blocks: list[int]
     shape: tuple[int, ...]
     wholes: dict[int, Array] = field(default_factory=dict)
-    gathers: dict[int, AssembledPieces | Pieces | None] = field(default_factory=dict)
+    gathers: dict[int, AssembledPieces | BlockPieces | None] = field(default_factory=dict)
     _numbers: dict[int, list[int]] = field(default_factory=dict)
     _found: dict[int, tuple[list[Piece], tuple[int, ...]]] = field(default_factory=dict)
 
@@ -97,7 +97,7 @@ class Frame:
         assert self.program.level is not None
         return kernel_of(self.program.level)
 
-    def plan(self, last: int) -> Plan:
+    def plan(self, last: int) -> BufferPlan:
         """Return the plan for a value of the program."""
         return plan_of(self.stage, last)
 
@@ -175,7 +175,7 @@ class Frame:
         for region in (whole,) if len(self.blocks) > 1 else regions(self.shape):
             yield region, tiles(region)
 
-    def assemble_pieces(self, number: int) -> AssembledPieces | Pieces | None:
+    def assemble_pieces(self, number: int) -> AssembledPieces | BlockPieces | None:
         """Return the pieces of a moved block that is made tile by tile: several, in the domain's own frame."""
         value = self.program.values[number]
         if number in self.wholes or not isinstance(value, Load):
@@ -432,7 +432,7 @@ class Frame:
         frame = Frame(stage, self.reader, [block], stage.domain.block_shape(block))
         moved = isinstance(stage.program.result, Load)
         lying = frame.in_place(len(stage.program.values) - 1) if moved else None
-        return Computed(frame, side) if lying is None else Lying(lying[0])
+        return ComputedBlock(frame, side) if lying is None else Lying(lying[0])
 
     def _arguments(self, value: Call, i: int) -> list[Array | list[Array]]:
         """Return a call's arguments for block i of the frame, as whole blocks, or as pieces."""

@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 _operands = Buffers(1 << 26)
 
 
-class Computed:
+class ComputedBlock:
     """A block of a fused operand, as `contraction.Block` has it.
 
     Parts along the first axis come from a tile of several; those along another are cut from the whole block.

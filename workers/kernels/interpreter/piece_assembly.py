@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from ....graph.chunks.block_reads import Piece
     from ....graph.lowering.program import Load
-    from ...rank.chunk_reader import Reader
+    from ...rank.chunk_reader import BatchReader
     from .tile_regions import Region
 
 Array = np.ndarray[Any, Any]
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 class AssembledPieces:
     """The pieces of one moved block; `fill` copies those parts that lie in a tile."""
 
-    def __init__(self, value: Load, pieces: list[Piece], shape: tuple[int, ...], reader: Reader) -> None:
+    def __init__(self, value: Load, pieces: list[Piece], shape: tuple[int, ...], reader: BatchReader) -> None:
         puts: list[Any] = [put for p in pieces for put in zip(p.put, shape, strict=True)]
         bounds = [(s.start or 0, n if s.stop is None else s.stop) for s, n in puts]
         self.bounds = np.array(bounds, np.int64).reshape(len(pieces), len(shape), 2)

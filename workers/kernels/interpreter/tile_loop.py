@@ -15,7 +15,7 @@ from ....graph.lowering.program import Apply, Generate
 from ...config import config
 from ..buffers import Buffers
 from ..compiled.fixed.transposing import copy_tile
-from ..compiled.fused.segments import LEAST_ELEMENTS, Segment, fits, segments
+from ..compiled.fused.segments import LEAST_ELEMENTS, LoopSegment, fits, segments
 from ..functions import function
 from ..sources import generate
 from .tile_regions import TILE, Region, regions
@@ -39,10 +39,10 @@ BEGIN = TILE
 _tiles = Buffers(TILE * 16, begin=BEGIN)
 
 
-class Compiled(NamedTuple):
+class CompiledSteps(NamedTuple):
     """Several steps as one compiled loop."""
 
-    segment: Segment
+    segment: LoopSegment
     loop: Native
 
 
@@ -59,7 +59,7 @@ class Tiles:
         values = frame.program.values
         self._narrow = {
             (i, a)
-            for i, _, args in (step for step in self._steps if not isinstance(step, Compiled))
+            for i, _, args in (step for step in self._steps if not isinstance(step, CompiledSteps))
             for is_value, a in args
             if is_value and all(values[i].full) and self._is_short(values[a].full)
         }
@@ -80,20 +80,20 @@ class Tiles:
         whole = all(s.stop == n for s, n, f in zip(cut, self._frame.shape, full, strict=True) if f)
         return run < SHORT and whole and math.prod(self._frame.shape) > SHORT * SHORT
 
-    def _list_steps(self) -> list[Step | Compiled]:
+    def _list_steps(self) -> list[Step | CompiledSteps]:
         """Return NumPy's loops and compiled ones, in order."""
         frame, plan = self._frame, self._plan
         count, values = len(frame.blocks) * math.prod(frame.shape), frame.program.values
         if config.jit == "off" or count < LEAST_ELEMENTS:
             return [self._step(i) for i in plan.tiled]
-        found: list[Step | Compiled] = []
+        found: list[Step | CompiledSteps] = []
         for each in segments(frame.program, plan, self._last):
             if isinstance(each, int):
                 found.append(self._step(each))
                 continue
             full = {i: values[i].full for i in each.inputs}
             loop = each.function(count) if fits(each, frame.shape, full, len(frame.blocks)) else None
-            found += [self._step(i) for i in each.numbers] if loop is None else [Compiled(each, loop)]
+            found += [self._step(i) for i in each.numbers] if loop is None else [CompiledSteps(each, loop)]
         return found
 
     def _step(self, number: int) -> Step:
@@ -119,7 +119,7 @@ class Tiles:
             else:
                 made[number] = self._part(number, index if full else self._slice_targets(number, region), targets)
         for step in self._steps:
-            if isinstance(step, Compiled):
+            if isinstance(step, CompiledSteps):
                 given = [made[i] for i in step.segment.inputs]
                 kept = [self._target(i, targets, index, into) for i in step.segment.outputs]
                 step.segment.run(step.loop, given, kept)
@@ -176,7 +176,7 @@ class Tiles:
         found = {}
         values, slots = self._frame.program.values, self._plan.slot
         count = len(self._frame.blocks)
-        compiled = [step.segment for step in self._steps if isinstance(step, Compiled)]
+        compiled = [step.segment for step in self._steps if isinstance(step, CompiledSteps)]
         kept = {i for segment in compiled for i in segment.outputs}
         inside = {i for segment in compiled for i in segment.numbers} - kept
         for i in (number for number in self._plan.tiled if number not in inside):

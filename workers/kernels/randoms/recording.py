@@ -1,8 +1,8 @@
 """What a kernel does with its draws, recorded once, so that a compiled loop does it for all elements.
 
 A kernel whose parameters are the same for all elements runs once with `RecordedDraws` in place of draws. What it draws
-are `Value`s, which note the operations on them; what follows from parameters alone is computed meanwhile, by NumPy.
-`compiled.recorded` writes the loop: each operation is the same as in array arithmetic, so the bits are.
+are `RecordedValue`s, which note the operations on them; what follows from parameters alone is computed meanwhile, by
+NumPy. `compiled.recorded` writes the loop: each operation is the same as in array arithmetic, so the bits are.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class Node:
 
 
 @dataclass(eq=False)
-class Region:
+class RecordedRegion:
     """What is done for the same elements; inner regions are for some of those of the outer one.
 
     `captured` are the outer region's values that it uses, `words` and `lane` say what an attempt draws.
     """
 
-    outer: Region | None
+    outer: RecordedRegion | None
     words: int = 0
     lane: int = 0
     nodes: list[Node] = field(default_factory=list)
@@ -64,18 +64,18 @@ class Region:
 class Recording:
     """What a kernel did: the outermost region, numbers that follow from parameters, and tables of them."""
 
-    region: Region = field(default_factory=lambda: Region(None))
+    region: RecordedRegion = field(default_factory=lambda: RecordedRegion(None))
     numbers: list[float] = field(default_factory=list)
     tables: list[Array] = field(default_factory=list)
 
-    def add(self, op: str, args: tuple[int, ...] = (), more: Any = None, is_bool: bool = False) -> Value:
+    def add(self, op: str, args: tuple[int, ...] = (), more: Any = None, is_bool: bool = False) -> RecordedValue:
         """Note an operation in the present region."""
-        return Value(self, self.region, self.region.add(Node(op, args, more, is_bool)))
+        return RecordedValue(self, self.region, self.region.add(Node(op, args, more, is_bool)))
 
-    def number_of(self, x: Any, region: Region | None = None) -> int:
+    def number_of(self, x: Any, region: RecordedRegion | None = None) -> int:
         """Return the number of what an operation in a region is given: a value, or one number for all."""
         region = region or self.region
-        if isinstance(x, Value):
+        if isinstance(x, RecordedValue):
             if x.region is region:
                 return x.number
             if region.outer is None:
@@ -95,7 +95,7 @@ class Recording:
         self.numbers.append(float(known[0]))
         return region.add(Node("number", (), len(self.numbers) - 1))
 
-    def apply(self, name: str, given: tuple[Any, ...]) -> Value:
+    def apply(self, name: str, given: tuple[Any, ...]) -> RecordedValue:
         """Note an elementwise function."""
         args = tuple([self.number_of(x) for x in given])
         kinds = [self.region.nodes[a].is_bool for a in args]
@@ -106,7 +106,7 @@ class Recording:
             raise NotRecorded(f"{name} of truth values")
         return self.add(name, args, None, is_bool)
 
-    def within(self, region: Region, do: Callable[[], tuple[Any, ...]]) -> Region:
+    def within(self, region: RecordedRegion, do: Callable[[], tuple[Any, ...]]) -> RecordedRegion:
         """Note what is done in an inner region, and what comes of it."""
         outer, self.region = self.region, region
         try:
@@ -116,20 +116,22 @@ class Recording:
         return region
 
 
-class Value(NDArrayOperatorsMixin):
+class RecordedValue(NDArrayOperatorsMixin):
     """A value for each element, which nobody knows yet."""
 
-    def __init__(self, recording: Recording, region: Region, number: int) -> None:
+    def __init__(self, recording: Recording, region: RecordedRegion, number: int) -> None:
         self.recording, self.region, self.number = recording, region, number
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *given: Any, out: Any = None, **options: Any) -> Value:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *given: Any, out: Any = None, **options: Any
+    ) -> RecordedValue:
         if method != "__call__" or options:
             raise NotRecorded(f"{ufunc.__name__}.{method}")
         made = self.recording.apply(ufunc.__name__, given)
         if out is None:
             return made
         (target,) = out
-        if not isinstance(target, Value):
+        if not isinstance(target, RecordedValue):
             raise NotRecorded("an array that values go to")
         target.region, target.number = made.region, made.number
         return target
@@ -137,7 +139,7 @@ class Value(NDArrayOperatorsMixin):
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], options: Any) -> Any:
         if function is np.where and len(args) == 3:
             condition, yes, no = args
-            if isinstance(condition, Value):
+            if isinstance(condition, RecordedValue):
                 return self.recording.apply("where", args)
             known = np.asarray(condition).reshape(-1)
             if known.all() or not known.any():
@@ -155,7 +157,7 @@ class Value(NDArrayOperatorsMixin):
 
     def like(self) -> Any:
         """Return what an `out` may be: it stands for what is put there."""
-        return Value(self.recording, self.region, self.number)
+        return RecordedValue(self.recording, self.region, self.number)
 
     def climb(self, heights: list[float]) -> Any:
         """Return how many heights, one after the other, can be taken off."""
@@ -172,15 +174,15 @@ class Value(NDArrayOperatorsMixin):
     def change(self, value: Any, method: Callable[..., Any], given: tuple[Any, ...]) -> Any:
         """Return `value`, but where this holds what a method makes of what it is given."""
         recording = self.recording
-        inner = recording.within(Region(recording.region), lambda: (method(*given),))
+        inner = recording.within(RecordedRegion(recording.region), lambda: (method(*given),))
         first = recording.number_of(self), recording.number_of(value)
         is_bool = recording.region.nodes[first[1]].is_bool
         return recording.add("some", (*first, *inner.captured), inner, is_bool)
 
 
-def is_value(x: Any) -> TypeGuard[Value]:
+def is_value(x: Any) -> TypeGuard[RecordedValue]:
     """Whether this is a value that nobody knows yet."""
-    return isinstance(x, Value)
+    return isinstance(x, RecordedValue)
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,7 @@ class RecordedDraws:
         """Return other draws of the same elements."""
         return RecordedDraws(self.recording, self.lane * 16 + lane)
 
-    def uniform(self, words: int = 1, attempt: int = 0, which: Any = None) -> tuple[Value, ...]:
+    def uniform(self, words: int = 1, attempt: int = 0, which: Any = None) -> tuple[RecordedValue, ...]:
         """Return numbers in [0, 1) of all elements."""
         if attempt or self.recording.region.outer is not None or (which is not None and len(which) != self.size):
             raise NotRecorded("draws of some elements")
@@ -210,7 +212,7 @@ class RecordedDraws:
         propose: Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[Any, Any]],
         params: tuple[Any, ...],
         which: Any = None,
-    ) -> Value:
+    ) -> RecordedValue:
         """Draw until every element has a value."""
         recording = self.recording
 
@@ -220,7 +222,7 @@ class RecordedDraws:
 
         if recording.region.outer is not None:
             raise NotRecorded("draws of some elements")
-        inner = recording.within(Region(recording.region, words, self.lane), attempt)
+        inner = recording.within(RecordedRegion(recording.region, words, self.lane), attempt)
         return recording.add("accept", tuple(inner.captured), inner)
 
 

@@ -24,7 +24,7 @@ from ...gangs.threads.reductions import fold_objects, operation, scan_objects
 from ..deaths.death_notices import Obituaries
 from ..start.environment import ulfm_enabled
 from ..start.warnings_of_mpi import untested_quietly
-from .mpi_lock import Turns
+from .mpi_lock import MpiLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,7 +191,7 @@ class MpiMeeting:
         self._number = 0
         self._left: deque[GangComm] = deque()
         self._lock = threading.Lock()
-        self.turns = Turns()
+        self.turns = MpiLock()
         self._news = Obituaries()
         self._begun = False
 

@@ -21,7 +21,7 @@ LIMIT = 0.25
 """Seconds for which one waits for the other: who is in an agreement may wait for a rank that is late, or dead."""
 
 
-class Turns:
+class MpiLock:
     """Two threads that take turns in MPI: the engine's, briefly and often, and the gang's, for an agreement."""
 
     def __init__(self) -> None:

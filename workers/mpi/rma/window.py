@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from mpi4py import MPI
 
-from ...wire.transport import Window
+from ...wire.transport import MpiWindow
 from ..start.environment import allows_btl, ulfm_enabled
 from ..start.warnings_of_mpi import untested_quietly
 
@@ -41,7 +41,7 @@ class Exposure:
     """The window, and what each rank's MPI says of it."""
 
     window: MPI.Win
-    ranks: tuple[Window, ...]
+    ranks: tuple[MpiWindow, ...]
 
     @property
     def unified(self) -> bool:
@@ -54,7 +54,7 @@ def expose(comm: MPI.Intracomm, arena: Arena) -> Exposure | None:
     begin = time.perf_counter()
     window = _create(comm, arena)
     own = None if window is None else _describe(window, time.perf_counter() - begin)
-    ranks = cast("list[Window | None]", comm.allgather(own))
+    ranks = cast("list[MpiWindow | None]", comm.allgather(own))
     found = tuple(each for each in ranks if each is not None)
     if window is None or len(found) < len(ranks):
         return None
@@ -70,12 +70,12 @@ def _create(comm: MPI.Intracomm, arena: Arena) -> MPI.Win | None:
     return None
 
 
-def _describe(window: MPI.Win, seconds: float) -> Window:
+def _describe(window: MPI.Win, seconds: float) -> MpiWindow:
     base, size, unit, model, flavor = (
         int(window.Get_attr(key) or 0)
         for key in (MPI.WIN_BASE, MPI.WIN_SIZE, MPI.WIN_DISP_UNIT, MPI.WIN_MODEL, MPI.WIN_CREATE_FLAVOR)
     )
-    return Window(base, size, unit, _MODELS.get(model, str(model)), _FLAVORS.get(flavor, str(flavor)), seconds)
+    return MpiWindow(base, size, unit, _MODELS.get(model, str(model)), _FLAVORS.get(flavor, str(flavor)), seconds)
 
 
 def gets_are_safe() -> bool:

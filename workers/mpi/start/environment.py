@@ -66,7 +66,7 @@ _mpi_before_fork = False
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class LaunchedJob:
     """The job this process is a rank of, as its launcher's variables tell it."""
 
     launcher: str
@@ -75,7 +75,7 @@ class Job:
     name: str
 
 
-def under_mpirun(environ: MutableMapping[str, str] | None = None) -> Job | None:
+def under_mpirun(environ: MutableMapping[str, str] | None = None) -> LaunchedJob | None:
     """Tell which job this process is a rank of, or None when nobody launched it as a rank.
 
     Parameters
@@ -88,7 +88,7 @@ def under_mpirun(environ: MutableMapping[str, str] | None = None) -> Job | None:
     return None if job is None or _is_anothers(env, job) else job
 
 
-def _read_job(env: MutableMapping[str, str]) -> Job | None:
+def _read_job(env: MutableMapping[str, str]) -> LaunchedJob | None:
     """Return the job that the launcher's variables tell of, to whomever they were told."""
     for launcher, rank, size, name in (
         ("openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"),
@@ -97,11 +97,11 @@ def _read_job(env: MutableMapping[str, str]) -> Job | None:
         ("pmix", "PMIX_RANK", "SLURM_NTASKS", "PMIX_NAMESPACE"),
     ):
         if rank in env and size in env:
-            return Job(launcher, int(env[rank]), int(env[size]), env.get(name, ""))
+            return LaunchedJob(launcher, int(env[rank]), int(env[size]), env.get(name, ""))
     # A batch script and `salloc` carry SLURM_PROCID too: only a step of several tasks is a job of ranks.
     if env.get("SLURM_STEP_ID", "").isdigit() and int(env.get("SLURM_STEP_NUM_TASKS", "1")) > 1:
         name = f"{env.get('SLURM_JOB_ID', '')}.{env['SLURM_STEP_ID']}"
-        return Job("slurm", int(env["SLURM_PROCID"]), int(env["SLURM_STEP_NUM_TASKS"]), name)
+        return LaunchedJob("slurm", int(env["SLURM_PROCID"]), int(env["SLURM_STEP_NUM_TASKS"]), name)
     return None
 
 
@@ -139,17 +139,17 @@ def mark_rank() -> None:
         os.environ[_MARK] = f"{os.getpid()} {_identity(job)}"
 
 
-def _is_anothers(env: MutableMapping[str, str], job: Job) -> bool:
+def _is_anothers(env: MutableMapping[str, str], job: LaunchedJob) -> bool:
     """Tell whether the launcher's variables were told to another process, from which this one inherits them."""
     pid, _, identity = env.get(_MARK, "").partition(" ")
     return identity == _identity(job) and pid != str(os.getpid())
 
 
-def _identity(job: Job) -> str:
+def _identity(job: LaunchedJob) -> str:
     return f"{job.launcher} {job.rank}/{job.size} {job.name}"
 
 
-def find_inherited_job() -> Job | None:
+def find_inherited_job() -> LaunchedJob | None:
     """Return the job of the rank that this process descends from, where it is no rank itself; else None."""
     job = _read_job(os.environ)
     return job if job is not None and _is_anothers(os.environ, job) else None

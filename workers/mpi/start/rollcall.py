@@ -22,7 +22,7 @@ from ..deaths.processes import children, name_of, state_of
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from .environment import Job
+    from .environment import LaunchedJob
 
 JOB_LAUNCHERS = ("prterun", "mpirun")
 """Programs that launch one job and end with it."""
@@ -40,7 +40,7 @@ _SILENCE = 1.0  # seconds in which the other ranks of the host find out that it 
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RankEntry:
     """A rank of this host that has come; `state` is its process's as the kernel tells it, empty when it is gone."""
 
     rank: int
@@ -59,7 +59,7 @@ class Entry:
         return not self.joined and self.state in ("T", "t")
 
 
-def describe_missing(entries: list[Entry], here: int, processes: int | None) -> str:
+def describe_missing(entries: list[RankEntry], here: int, processes: int | None) -> str:
     """Tell which ranks of this host will never come; empty while all may.
 
     Parameters
@@ -80,7 +80,7 @@ def describe_missing(entries: list[Entry], here: int, processes: int | None) -> 
     return ""
 
 
-def still_missing(entries: list[Entry], here: int, size: int) -> str:
+def still_missing(entries: list[RankEntry], here: int, size: int) -> str:
     """Tell who keeps the others waiting when time is over."""
     found = []
     stopped = [x for x in entries if x.stopped]
@@ -98,7 +98,7 @@ def still_missing(entries: list[Entry], here: int, size: int) -> str:
     return "all ranks are there, and MPI did not bring them together"
 
 
-def _list_entries(entries: list[Entry]) -> str:
+def _list_entries(entries: list[RankEntry]) -> str:
     return ", ".join(f"rank {x.rank} (pid {x.pid})" for x in sorted(entries, key=lambda x: x.rank))
 
 
@@ -117,7 +117,7 @@ class RollCall:
         Seconds that the start may take.
     """
 
-    def __init__(self, job: Job, folder: str, here: int, limit: float) -> None:
+    def __init__(self, job: LaunchedJob, folder: str, here: int, limit: float) -> None:
         self.job, self.folder, self.here, self.limit = job, folder, here, limit
         self._name = os.path.join(folder, f"{_PREFIX}{job.rank}-{os.getpid()}")
         self._entered = False
@@ -173,16 +173,16 @@ class RollCall:
             if reason and not self._over.is_set():
                 self._end(reason, entries)
 
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[RankEntry]:
         found = []
         with contextlib.suppress(OSError):
             for name in os.listdir(self.folder) if self.folder else []:
                 if name.startswith(_PREFIX):
                     rank, pid = map(int, name.removeprefix(_PREFIX).removesuffix(_JOINED).split("-"))
-                    found.append(Entry(rank, pid, name.endswith(_JOINED), state_of(pid)))
+                    found.append(RankEntry(rank, pid, name.endswith(_JOINED), state_of(pid)))
         return found
 
-    def _end(self, reason: str, entries: list[Entry]) -> NoReturn:
+    def _end(self, reason: str, entries: list[RankEntry]) -> NoReturn:
         """Say so once for this host, and end this rank and those that can't end themselves."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
             try:

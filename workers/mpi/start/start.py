@@ -94,7 +94,7 @@ def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
     return link
 
 
-def _job_folder(job: environment.Job) -> tuple[str, bool]:
+def _job_folder(job: environment.LaunchedJob) -> tuple[str, bool]:
     """Return the job's folder on this host, and whether this rank is the one that makes it and has a janitor.
 
     The janitor is there, and knows of the folder, before the folder is. The others wait for the folder.

@@ -12,7 +12,7 @@ from ....graph.errors import ArgumentError, bad
 from ...wire.rpc import LIMIT
 from ..shared_objects import note_use
 from .epoch import threads
-from .local_parts import Held, Undone
+from .local_parts import LocalArray, Undone
 from .site import held
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Kind = TypeVar("Kind")
 class OneSided:
     """An array outside lineage; it pickles as a name."""
 
-    _held: Held
+    _held: LocalArray
 
     @classmethod
     def _of(cls, token: bytes) -> Self:

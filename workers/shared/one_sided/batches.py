@@ -13,7 +13,7 @@ from .atomics import atomics
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .local_parts import Generation, Held
+    from .local_parts import Generation, LocalArray
 
 Array = np.ndarray[Any, Any]
 PIECE = 1 << 18
@@ -28,7 +28,9 @@ def gives(name: str) -> bool:
     return name in ("get", "compare_and_swap") or name.startswith("fetch_")
 
 
-def apply(held: Held, generation: Generation, name: str, places: Array, values: Array, others: Array) -> Array | None:
+def apply(
+    held: LocalArray, generation: Generation, name: str, places: Array, values: Array, others: Array
+) -> Array | None:
     """Apply an operation to the elements at flat positions; values are one for all, or one for each position."""
     if len(generation.parts) == len(generation.layout.ranks):
         return apply_near(held, generation, name, places, values, others)
@@ -74,7 +76,7 @@ def _pieces(far: Array, owners: Array) -> Iterator[Array]:
 
 
 def apply_near(
-    held: Held, generation: Generation, name: str, places: Array, values: Array, others: Array
+    held: LocalArray, generation: Generation, name: str, places: Array, values: Array, others: Array
 ) -> Array | None:
     """Apply an operation to elements that are mapped."""
     dtype = held.spec.dtype

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from .local_parts import Generation, Held
+    from .local_parts import Generation, LocalArray
 
 _UFUNCS = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 _BLOCK = 1 << 16
 
 
-def fold(held: Held, generation: Generation, operation: str | int, share: int, shares: int) -> None:
+def fold(held: LocalArray, generation: Generation, operation: str | int, share: int, shares: int) -> None:
     """Make one share of the elements the same in all copies; others do the other shares.
 
     The operation is "sum", "min" or "max", in the order of ranks, or the number of the copy that all become.
@@ -31,7 +31,7 @@ def fold(held: Held, generation: Generation, operation: str | int, share: int, s
             copy[at:till] = found
 
 
-def _combine(held: Held, generation: Generation, operation: str | int, begin: int, end: int) -> Any:
+def _combine(held: LocalArray, generation: Generation, operation: str | int, begin: int, end: int) -> Any:
     ranks = len(generation.layout.ranks)
 
     def copy(number: int) -> Any:

@@ -22,8 +22,8 @@ from .epoch import threads
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .memory import Part
-    from .site import Site
+    from .memory import OwnPart
+    from .site import ArraySite
 
 Array = np.ndarray[Any, Any]
 PIECE = 1 << 22
@@ -35,7 +35,7 @@ class Undone(Recalled):
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
+class ArraySpec:
     """What all ranks know of an array; `text` is for people. `copies`: every rank has all of it."""
 
     token: bytes
@@ -57,7 +57,7 @@ class Spec:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PartLayout:
     """Who has what, from one death to the next: part k is `ranks[k]`'s, of `run` elements; the last may have fewer."""
 
     number: int
@@ -65,11 +65,11 @@ class Layout:
     run: int
 
     @classmethod
-    def deal(cls, spec: Spec, number: int, ranks: Sequence[int]) -> Layout:
+    def deal(cls, spec: ArraySpec, number: int, ranks: Sequence[int]) -> PartLayout:
         """Deal an array out in equal runs."""
         return cls(number, tuple(ranks), max(1, spec.size if spec.copies else -(-spec.size // len(ranks))))
 
-    def bounds(self, spec: Spec, part: int) -> tuple[int, int]:
+    def bounds(self, spec: ArraySpec, part: int) -> tuple[int, int]:
         """Return where a part's elements begin and end in the array."""
         begin = 0 if spec.copies else min(part * self.run, spec.size)
         return begin, min(begin + self.run, spec.size)
@@ -80,19 +80,19 @@ class Generation:
 
     __slots__ = ("addresses", "bases", "layout", "live", "number", "parts", "run")
 
-    def __init__(self, layout: Layout, parts: dict[int, Array]) -> None:
+    def __init__(self, layout: PartLayout, parts: dict[int, Array]) -> None:
         self.layout, self.number, self.run, self.parts = layout, layout.number, layout.run, parts
         self.addresses = [int(parts[k].ctypes.data) if k in parts else 0 for k in range(len(layout.ranks))]
         self.bases = np.array(self.addresses or [0], np.uint64)
         self.live = True
 
 
-_NOWHERE = Generation(Layout(-1, (), 1), {})
+_NOWHERE = Generation(PartLayout(-1, (), 1), {})
 _NOWHERE.live = False
 
 
 @dataclass(eq=False)
-class Held:
+class LocalArray:
     """An array in this process.
 
     `pending` are own parts of memory to come, `own` is the present one's. `kept` are copies that `sync` has kept, by
@@ -100,12 +100,12 @@ class Held:
     anything can have been written since the last `sync`, and whether a rank program that runs began with that.
     """
 
-    spec: Spec
-    site: Site
+    spec: ArraySpec
+    site: ArraySite
     generation: Generation = _NOWHERE
     gone: str = ""
-    pending: dict[int, Part] = field(default_factory=dict)
-    own: Part | None = None
+    pending: dict[int, OwnPart] = field(default_factory=dict)
+    own: OwnPart | None = None
     kept: dict[int, Array] = field(default_factory=dict)
     more: list[Array] = field(default_factory=list)
     wrote: bool = False
@@ -134,7 +134,7 @@ class Held:
                 if not site.changed.wait(max(0.0, deadline - time.monotonic())):
                     raise ClusterError(f"{self.spec.text} wasn't there again within {LIMIT:g} s of a rank's loss")
 
-    def install(self, layout: Layout, parts: dict[int, Array]) -> None:
+    def install(self, layout: PartLayout, parts: dict[int, Array]) -> None:
         """Have new memory count from now on."""
         with self.site.changed:
             self.own = self.pending.pop(layout.number, self.own)

@@ -19,7 +19,7 @@ _PAGE = mmap.PAGESIZE
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PartPlace:
     """Where others find a part: a process's file descriptor, whose name has a word that nobody else uses."""
 
     pid: int
@@ -28,7 +28,7 @@ class Place:
     nbytes: int
 
 
-class Part:
+class OwnPart:
     """A rank's own part, of a fixed size; zeros at first.
 
     Parameters
@@ -50,7 +50,7 @@ class Part:
         except BaseException:
             os.close(self._descriptor)
             raise
-        self.place = Place(os.getpid(), self._descriptor, name, nbytes)
+        self.place = PartPlace(os.getpid(), self._descriptor, name, nbytes)
 
     def close(self) -> None:
         """Let nobody else find it; the memory goes with the last that has it mapped."""
@@ -63,7 +63,7 @@ class Part:
             self.close()
 
 
-def find(place: Place) -> Bytes | None:
+def find(place: PartPlace) -> Bytes | None:
     """Map another rank's part, to be read and written; None where its process can't be seen."""
     path = f"/proc/{place.pid}/fd/{place.descriptor}"
     try:

@@ -13,25 +13,25 @@ import numpy as np
 
 from ....graph.errors import ClusterError, WaitTimeout
 from ...wire.rpc import Recalled
-from ..serial_thread import Worker
+from ..serial_thread import SerialThread
 from .collective_reduce import fold
-from .local_parts import PIECE, Held, Layout, Spec, Undone
-from .memory import Part, find
+from .local_parts import PIECE, ArraySpec, LocalArray, PartLayout, Undone
+from .memory import OwnPart, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...wire.rpc import Calls, Question
     from ...wire.transport import Bytes, Transport
-    from .memory import Place
+    from .memory import PartPlace
 
 Array = np.ndarray[Any, Any]
 PREFIX = "symmetric arrays: "
 
-_held: dict[bytes, Held] = {}
+_held: dict[bytes, LocalArray] = {}
 
 
-def held(token: bytes) -> Held:
+def held(token: bytes) -> LocalArray:
     """Return what this process holds of an array.
 
     Raises
@@ -47,7 +47,7 @@ def held(token: bytes) -> Held:
     return found
 
 
-class Site:
+class ArraySite:
     """A rank's arrays.
 
     Parameters
@@ -59,8 +59,8 @@ class Site:
     def __init__(self, calls: Calls, transport: Transport) -> None:
         self.calls, self.transport, self.rank = calls, transport, transport.rank
         self.changed = threading.Condition()
-        self._here: dict[bytes, Held] = {}
-        self._worker = Worker("windrow-one-sided")
+        self._here: dict[bytes, LocalArray] = {}
+        self._worker = SerialThread("windrow-one-sided")
         at_once: dict[str, Callable[..., Any]] = {"apply": self._apply, "read": self._read, "write": self._write}
         at_once |= {"drop": self._drop, "epoch": self._enter, "map": self._map}
         for name, handler in at_once.items():
@@ -120,7 +120,7 @@ class Site:
                 each.generation.live &= each.generation.number >= self.epoch
             self.changed.notify_all()
 
-    def _map(self, token: bytes, layout: Layout, places: Sequence[Place]) -> None:
+    def _map(self, token: bytes, layout: PartLayout, places: Sequence[PartPlace]) -> None:
         """Map the parts of this host's ranks, and have them count."""
         each = self._here[token]
         own = each.pending[layout.number]
@@ -139,7 +139,7 @@ class Site:
         if each is not None:
             each.end(why)
 
-    def _present(self, token: bytes, number: int) -> Held:
+    def _present(self, token: bytes, number: int) -> LocalArray:
         each = held(token)
         if each.generation.number != number or not each.generation.live:
             raise Undone(f"{each.spec.text} is back at what its last sync() has kept: a rank was lost")
@@ -170,13 +170,13 @@ class Site:
 
         self._worker.put(answer)
 
-    def _make(self, spec: Spec, layout: Layout, kept: int, place: Place | None) -> Place:
+    def _make(self, spec: ArraySpec, layout: PartLayout, kept: int, place: PartPlace | None) -> PartPlace:
         """Make the own part, with what `sync` number `kept` has kept, or else with what the array is filled with."""
         each = self._here.get(spec.token)
         if each is None:
-            each = self._here[spec.token] = _held[spec.token] = Held(spec, self)
+            each = self._here[spec.token] = _held[spec.token] = LocalArray(spec, self)
         begin, end = layout.bounds(spec, layout.ranks.index(self.rank))
-        part = Part(f"{spec.token.hex()}-{layout.number}-{self.rank}", (end - begin) * spec.dtype.itemsize)
+        part = OwnPart(f"{spec.token.hex()}-{layout.number}-{self.rank}", (end - begin) * spec.dtype.itemsize)
         mine = part.bytes.view(spec.dtype)
         if spec.copies and kept in each.kept:
             mine[:] = each.kept[kept]
@@ -187,7 +187,7 @@ class Site:
         each.pending[layout.number] = part
         return part.place
 
-    def _keep(self, token: bytes, number: int, kept: int, before: int, place: Place | None) -> None:
+    def _keep(self, token: bytes, number: int, kept: int, before: int, place: PartPlace | None) -> None:
         """Keep the own part: of copies here, else where the driver says."""
         each = self._present(token, number)
         part = each.own_part(each.generation)
@@ -198,7 +198,7 @@ class Site:
             begin, _ = each.generation.layout.bounds(each.spec, part)
             self._copy(place, kept, each.spec, begin, mine, True)
 
-    def _copy(self, place: Place, kept: int, spec: Spec, begin: int, mine: Array, keeps: bool) -> None:
+    def _copy(self, place: PartPlace, kept: int, spec: ArraySpec, begin: int, mine: Array, keeps: bool) -> None:
         """Copy the own part to the driver's memory, or from there: in place on its host."""
         memory = find(place) if self.transport.peers[0].route in ("own", "map") else None
         if memory is not None:

@@ -22,7 +22,7 @@ from .positions import integers, pages_of, picked
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .snapshot import Layout
+    from .snapshot import PageLayout
 
 Array = np.ndarray[Any, Any]
 
@@ -73,7 +73,7 @@ def trying() -> Iterator[None]:
         _threads.noted = outer
 
 
-def note(layout: Layout, index: Any, values: Any) -> None:
+def note(layout: PageLayout, index: Any, values: Any) -> None:
     """Note that values are to be added at positions."""
     noted = getattr(_threads, "noted", None)
     if noted is None:
@@ -86,7 +86,7 @@ def note(layout: Layout, index: Any, values: Any) -> None:
     noted.setdefault(layout.token, []).append(check_addition("add_at", layout, index, values))
 
 
-def check_addition(operation: str, layout: Layout, index: Any, values: Any) -> Addition:
+def check_addition(operation: str, layout: PageLayout, index: Any, values: Any) -> Addition:
     """Return an index, values that fit it, which nobody changes any more, and the pages that they touch.
 
     Raises
@@ -109,7 +109,7 @@ def check_addition(operation: str, layout: Layout, index: Any, values: Any) -> A
 
 
 def check_values(
-    operation: str, layout: Layout, target: tuple[int, ...], values: Any, argument: str = "values"
+    operation: str, layout: PageLayout, target: tuple[int, ...], values: Any, argument: str = "values"
 ) -> Array:
     """Return values that fit a shape, which nobody changes any more.
 
@@ -140,7 +140,7 @@ def check_values(
     return np.array(given, layout.dtype)
 
 
-def check_numbers(operation: str, layout: Layout) -> None:
+def check_numbers(operation: str, layout: PageLayout) -> None:
     """Raise where elements are none that can be added."""
     if layout.dtype.kind not in "biufcm":
         raise DTypeError(f"{operation}: the shared array has dtype {layout.dtype}; expected one of numbers")

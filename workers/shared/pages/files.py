@@ -98,7 +98,7 @@ def _drop(descriptor: int, nbytes: int) -> None:
     os.close(descriptor)
 
 
-class Space:
+class AddressRange:
     """A range of addresses over which files' parts are mapped; it goes with the last array over it."""
 
     def __init__(self, nbytes: int, *, write: bool = False, private: bool = False) -> None:

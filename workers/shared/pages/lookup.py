@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from .snapshot import Snapshot
+    from .snapshot import SharedSnapshot
 
 Array = np.ndarray[Any, Any]
 NOTHING = object()
@@ -89,7 +89,7 @@ class Direct:
 class TableView:
     """A version of a table, as functions that run on ranks see it."""
 
-    def __init__(self, main: Sorted | Direct, more: Sorted | None, rows: Snapshot) -> None:
+    def __init__(self, main: Sorted | Direct, more: Sorted | None, rows: SharedSnapshot) -> None:
         self._indexes = (main,) if more is None else (main, more)
         self._rows = rows
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import ClusterError
-from .files import FileName, PageFile, Space
+from .files import AddressRange, FileName, PageFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ _numbers = itertools.count()
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MirrorPages:
     """Pages of one file of the driver's: their places and numbers."""
 
     file: FileName
@@ -35,9 +35,9 @@ class Wanted:
     slots: Array
     numbers: Array
 
-    def part(self, chosen: Array) -> Wanted:
+    def part(self, chosen: Array) -> MirrorPages:
         """Return some of them."""
-        return Wanted(self.file, self.page, self.slots[chosen], self.numbers[chosen])
+        return MirrorPages(self.file, self.page, self.slots[chosen], self.numbers[chosen])
 
     @property
     def key(self) -> tuple[int, str]:
@@ -52,7 +52,7 @@ class Mirror:
         self.page, count = page, file.nbytes // page
         name = f"windrow-mirror-{next(_numbers)}"
         self.data, self.index = PageFile(name, file.nbytes), PageFile(f"{name}i", 8 * count)
-        space = Space(8 * count, write=True)
+        space = AddressRange(8 * count, write=True)
         space.map(0, 8 * count, self.index.descriptor, 0)
         self.held: Array = space.bytes.view(np.int64)
 
@@ -79,7 +79,7 @@ def read_pages(descriptor: int, page: int, slots: Array) -> Bytes:
 class Mirrors:
     """A host's copies, and what is under way; `fetch(wanted, arrived)` is called for what nobody has asked for yet."""
 
-    def __init__(self, fetch: Callable[[list[Wanted]], None]) -> None:
+    def __init__(self, fetch: Callable[[list[MirrorPages]], None]) -> None:
         self._fetch = fetch
         self._lock = threading.RLock()
         self._mirrors: dict[tuple[int, str], Mirror] = {}
@@ -97,9 +97,9 @@ class Mirrors:
             self._mirrors[key] = Mirror(file, page)
         return self._mirrors[key]
 
-    def ensure(self, wanted: Sequence[Wanted], done: Callable[[BaseException | None], None]) -> None:
+    def ensure(self, wanted: Sequence[MirrorPages], done: Callable[[BaseException | None], None]) -> None:
         """Have pages fetched that aren't here; `done` is called once all are, maybe at once."""
-        new: list[Wanted] = []
+        new: list[MirrorPages] = []
         with self._lock:
             counter = _Counter(done)
             for each in wanted:
@@ -119,7 +119,7 @@ class Mirrors:
             self._fetch(new)
         counter.count(None)
 
-    def read(self, wanted: Sequence[Wanted], done: Callable[[Bytes | None, BaseException | None], None]) -> None:
+    def read(self, wanted: Sequence[MirrorPages], done: Callable[[Bytes | None, BaseException | None], None]) -> None:
         """Hand pages over that are here, or come soon.
 
         Raises
@@ -141,10 +141,10 @@ class Mirrors:
                     self._pending[number].append(counter.count)
         counter.count(None)
 
-    def _join(self, wanted: Sequence[Wanted]) -> Bytes:
+    def _join(self, wanted: Sequence[MirrorPages]) -> Bytes:
         return np.concatenate([self._mirrors[each.key].read(each.slots) for each in wanted])
 
-    def arrived(self, wanted: Wanted, raw: Bytes | None, error: BaseException | None = None) -> None:
+    def arrived(self, wanted: MirrorPages, raw: Bytes | None, error: BaseException | None = None) -> None:
         """Take pages that have come, or note that they can't be had."""
         with self._lock:
             if raw is not None:

@@ -17,16 +17,16 @@ from ....graph.errors import ClusterError
 from ..shared_objects import map_file, read, write
 from .additions import receive
 from .directory import DRIVER, Directory
-from .files import FileName, PageFile, Space
-from .mirrors import Mirrors, Wanted, read_pages
+from .files import AddressRange, FileName, PageFile
+from .mirrors import MirrorPages, Mirrors, read_pages
 from .positions import pages_of
-from .snapshot import Table, map_pages
+from .snapshot import PageTable, map_pages
 
 if TYPE_CHECKING:
     from ...wire.rpc import Calls, Question
     from ...wire.transport import Transport
     from .additions import Noted
-    from .snapshot import Layout, Snapshot
+    from .snapshot import PageLayout, SharedSnapshot
 
 Array = np.ndarray[Any, Any]
 IN_PLACE = ("own", "map")
@@ -67,7 +67,7 @@ class PageService:
 
     # ---------------------------------------------------------------- reading, on compute threads
 
-    def ready(self, snapshot: Snapshot, index: Any) -> Array:
+    def ready(self, snapshot: SharedSnapshot, index: Any) -> Array:
         """Return a version's array in which what an index touches is at hand; the driver is on another host."""
         layout, table = snapshot._layout, snapshot.table
         touched = pages_of(index, layout.shape, layout.dtype.itemsize, layout.page)
@@ -88,8 +88,8 @@ class PageService:
         near = (p.rank for p in self._peers if p.rank == self.rank or p.route in IN_PLACE)
         return min(rank for rank in near if rank not in self._dead)
 
-    def _read_for_once(self, layout: Layout, table: Table, touched: Array) -> Array:
-        space = Space(layout.pages * layout.page, private=True)
+    def _read_for_once(self, layout: PageLayout, table: PageTable, touched: Array) -> Array:
+        space = AddressRange(layout.pages * layout.page, private=True)
         raw = space.bytes.reshape(-1, layout.page)
         for each, places in _wanted(table, layout.page, touched):
             for part in _batches(each):
@@ -97,13 +97,13 @@ class PageService:
                 raw[places[part]] = found.reshape(-1, layout.page)
         return space.bytes
 
-    def _mirrored(self, snapshot: Snapshot, keeper: int, touched: Array) -> Array:
+    def _mirrored(self, snapshot: SharedSnapshot, keeper: int, touched: Array) -> Array:
         """Return a version's bytes on this host, where the touched pages have come."""
         layout, table = snapshot._layout, snapshot.table
         view = snapshot.view
         if view is None or view.keeper != keeper:
             opened = self._calls.ask(keeper, "pages.open", layout.page, table.files)
-            view = snapshot.view = View(layout, table, keeper, opened)
+            view = snapshot.view = MappedVersion(layout, table, keeper, opened)
         missing = view.missing(table, touched)
         if len(missing):
             wanted = [each for each, _ in _wanted(table, layout.page, missing)]
@@ -128,10 +128,10 @@ class PageService:
 
     # ---------------------------------------------------------------- fetching, on threads of the keeper's
 
-    def _fetch(self, wanted: list[Wanted]) -> None:
+    def _fetch(self, wanted: list[MirrorPages]) -> None:
         threading.Thread(target=self._bring, args=(wanted,), name="windrow-pages", daemon=True).start()
 
-    def _bring(self, wanted: list[Wanted]) -> None:
+    def _bring(self, wanted: list[MirrorPages]) -> None:
         """Fetch pages from who has them; from each on a thread of its own, since one may wait for another."""
         try:
             numbers = np.concatenate([each.numbers for each in wanted])
@@ -140,7 +140,7 @@ class PageService:
             for each in wanted:
                 self.mirrors.arrived(each, None, error)
             return
-        found: list[tuple[int, list[Wanted]]] = []
+        found: list[tuple[int, list[MirrorPages]]] = []
         for source in np.unique(sources).tolist():
             at, mine = 0, []
             for each in wanted:
@@ -156,7 +156,7 @@ class PageService:
             thread.start()
         self._bring_from(*found[0])
 
-    def _bring_from(self, source: int, wanted: list[Wanted]) -> None:
+    def _bring_from(self, source: int, wanted: list[MirrorPages]) -> None:
         """Fetch pages from a holder; where it is lost from the driver, since others may wait for this rank by now."""
         for each in wanted:
             for part in _batches(each):
@@ -233,10 +233,12 @@ class PageService:
         self.directory.lose(ranks)
 
 
-class View:
+class MappedVersion:
     """A version's pages in the copies that a host's keeper has."""
 
-    def __init__(self, layout: Layout, table: Table, keeper: int, opened: list[tuple[FileName, FileName]]) -> None:
+    def __init__(
+        self, layout: PageLayout, table: PageTable, keeper: int, opened: list[tuple[FileName, FileName]]
+    ) -> None:
         self.keeper = keeper
         mirrors = dict(zip(table.files, opened, strict=True))
         self.bytes = map_pages(layout, table, lambda file: mirrors[file][0].open()).bytes
@@ -244,13 +246,13 @@ class View:
         for _, index in opened:
             descriptor = index.open()
             try:
-                space = Space(index.nbytes)
+                space = AddressRange(index.nbytes)
                 space.map(0, index.nbytes, descriptor, 0)
             finally:
                 os.close(descriptor)
             self._held.append(space.bytes.view(np.int64))
 
-    def missing(self, table: Table, touched: Array) -> Array:
+    def missing(self, table: PageTable, touched: Array) -> Array:
         """Return which pages haven't come."""
         file, slot, number = table.file[touched], table.slot[touched], table.number[touched]
         absent = np.zeros(len(touched), bool)
@@ -260,25 +262,25 @@ class View:
         return touched[absent]
 
 
-def _wanted(table: Table, page: int, touched: Array) -> list[tuple[Wanted, Array]]:
+def _wanted(table: PageTable, page: int, touched: Array) -> list[tuple[MirrorPages, Array]]:
     """Return what to ask for, by files, with the pages that it is."""
     found = []
     for k in np.unique(table.file[touched]).tolist():
         mine = touched[table.file[touched] == k]
-        found.append((Wanted(table.files[k], page, table.slot[mine], table.number[mine]), mine))
+        found.append((MirrorPages(table.files[k], page, table.slot[mine], table.number[mine]), mine))
     return found
 
 
-def _batches(wanted: Wanted) -> list[Array]:
+def _batches(wanted: MirrorPages) -> list[Array]:
     each = max(BATCH // wanted.page, 1)
     return [np.arange(at, min(at + each, len(wanted.slots))) for at in range(0, len(wanted.slots), each)]
 
 
-def _token_of(wanted: Wanted) -> str:
+def _token_of(wanted: MirrorPages) -> str:
     return wanted.file.name.split("-")[2]
 
 
-def _read_own(wanted: Wanted) -> Array:
+def _read_own(wanted: MirrorPages) -> Array:
     """Return pages of a file that this process has."""
     found = PageFile.own.get(wanted.file.name)
     if found is None or wanted.file.pid != os.getpid():

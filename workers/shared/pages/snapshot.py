@@ -15,19 +15,19 @@ import numpy as np
 from ....graph.errors import ClusterError
 from ..shared_objects import Leaving, own_rank
 from . import additions, compiled
-from .files import FileName, Space, pieces, runs
+from .files import AddressRange, FileName, pieces, runs
 from .positions import integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .service import View
+    from .service import MappedVersion
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Layout:
+class PageLayout:
     """Shape and dtype of a shared array, and how many bytes a page has; the same for all its versions."""
 
     token: str
@@ -53,7 +53,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """Where the pages of a version lie: for each its file, its place there, and a number that no other page has."""
 
     files: tuple[FileName, ...]
@@ -65,7 +65,7 @@ class Table:
 class Paged:
     """What an array in pages tells of itself, in the script as in functions."""
 
-    _layout: Layout
+    _layout: PageLayout
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -105,21 +105,21 @@ class Paged:
         return f"<shared array: {self.shape}, {self.dtype}>"
 
 
-class Snapshot(Paged, Leaving):
+class SharedSnapshot(Paged, Leaving):
     """One version of a shared array, as functions that run on ranks see it: read-only.
 
     `v[index]` gathers what NumPy's indexing does, as an array of its own.
     """
 
-    def __init__(self, layout: Layout, table: Table, version: int) -> None:
+    def __init__(self, layout: PageLayout, table: PageTable, version: int) -> None:
         self._layout, self.table, self.version = layout, table, version
-        self.view: View | None = None
+        self.view: MappedVersion | None = None
         """Where its pages are on another host than the driver's."""
         self._lock = threading.Lock()
         self._mapped: Array | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Snapshot, (self._layout, self.table, self.version)
+        return SharedSnapshot, (self._layout, self.table, self.version)
 
     def __getitem__(self, index: Any) -> Any:
         if self.gone or (self.table.files[0].pid == os.getpid() and self.version not in living):
@@ -156,14 +156,16 @@ class Snapshot(Paged, Leaving):
             return self._mapped
 
 
-def map_pages(layout: Layout, table: Table, open_file: Callable[[FileName], int]) -> Space:
+def map_pages(layout: PageLayout, table: PageTable, open_file: Callable[[FileName], int]) -> AddressRange:
     """Return the addresses at which a version's pages lie, one after the other, read-only."""
-    space = Space(layout.pages * layout.page)
+    space = AddressRange(layout.pages * layout.page)
     _map_some(space, layout, table, np.arange(layout.pages), open_file)
     return space
 
 
-def _map_some(space: Space, layout: Layout, table: Table, chosen: Array, open_file: Callable[[FileName], int]) -> None:
+def _map_some(
+    space: AddressRange, layout: PageLayout, table: PageTable, chosen: Array, open_file: Callable[[FileName], int]
+) -> None:
     """Map some pages, in order."""
     opened: dict[int, int] = {}
     try:
@@ -181,7 +183,7 @@ def _map_some(space: Space, layout: Layout, table: Table, chosen: Array, open_fi
                 os.close(descriptor)
 
 
-def _set_aside(token: str, table: Table, space: Space) -> None:
+def _set_aside(token: str, table: PageTable, space: AddressRange) -> None:
     """Keep the addresses of a version that is gone; they go with the next version's end, or with other arrays'."""
     _aside.pop(token, None)
     _aside[token] = (table, space)
@@ -189,7 +191,7 @@ def _set_aside(token: str, table: Table, space: Space) -> None:
         _aside.pop(oldest, None)
 
 
-def _adopt(layout: Layout, table: Table) -> Space | None:
+def _adopt(layout: PageLayout, table: PageTable) -> AddressRange | None:
     """Return the addresses of a version that is gone, with the pages mapped anew that differ; None: there are none.
 
     To map a page and to touch it for the first time costs more than to read it: of 1 GB that takes a tenth of a second.
@@ -219,7 +221,7 @@ def gather(array: Array, index: Any) -> Any:
 
 
 MOST_ASIDE = 2
-_aside: dict[str, tuple[Table, Space]] = {}
+_aside: dict[str, tuple[PageTable, AddressRange]] = {}
 """Addresses of versions that are gone, by the array's token, the oldest first."""
 living: WeakValueDictionary[int, Any] = WeakValueDictionary()
 """The versions in this process's memory that somebody may need, by their numbers."""

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import FileFormatError
 from ..arrow import arrow
-from .tables import Columns, Pieces, describe, read_schema
+from .tables import Columns, TablePieces, describe, read_schema
 
 if TYPE_CHECKING:
     from ..file_arrays import Array
-    from .places import Place
+    from .places import FilePlace
 
 WHOLE = 1 << 62
 """Where a part ends that is all the rest of a file."""
@@ -31,7 +31,7 @@ PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "b
 
 
 @dataclass(frozen=True)
-class Form:
+class CsvFormat:
     """How rows are written."""
 
     delimiter: str
@@ -91,12 +91,12 @@ def _patterns(quote: str, delimiter: str) -> tuple[re.Pattern[bytes], re.Pattern
     return re.compile(begin + rest), re.compile(begin), re.compile(rest)
 
 
-def packing(place: Place) -> str | None:
+def packing(place: FilePlace) -> str | None:
     """Return how a file is compressed, as its name tells; None where it isn't."""
     return next((how for ending, how in PACKED.items() if place.path.lower().endswith(ending)), None)
 
 
-def read_unpacked(place: Place, count: int | None = None) -> bytes:
+def read_unpacked(place: FilePlace, count: int | None = None) -> bytes:
     """Return what a compressed file holds, or the first bytes of it."""
     try:
         source = arrow().PythonFile(place.stream(), "r")
@@ -107,16 +107,16 @@ def read_unpacked(place: Place, count: int | None = None) -> bytes:
     return found
 
 
-def read_beginning(place: Place, count: int) -> bytes:
+def read_beginning(place: FilePlace, count: int) -> bytes:
     """Return the first bytes of a file's text."""
     return place.read_bytes(0, min(count, place.size)) if packing(place) is None else read_unpacked(place, count)
 
 
 @dataclass(frozen=True, eq=False)
-class CsvPieces(Pieces):
+class CsvPieces(TablePieces):
     """Parts of CSV files: `index` has (file, start, stop), where the rows begin and end."""
 
-    form: Form = Form(",", '"', None, False)
+    form: CsvFormat = CsvFormat(",", '"', None, False)
     names: tuple[Columns, ...] = ()
 
     def _named(self) -> tuple[Any, ...]:
@@ -153,9 +153,9 @@ class CsvPieces(Pieces):
 class Survey:
     """Parts to look through: `index` has (file, start, stop); `exact` tells whether these are ends of rows already."""
 
-    places: tuple[Place, ...]
+    places: tuple[FilePlace, ...]
     index: Array
-    form: Form
+    form: CsvFormat
     names: tuple[Columns, ...]
     columns: Columns
     types: bytes
@@ -205,7 +205,7 @@ class Survey:
         return [start, stop, table.num_rows, *ends, *told]
 
 
-def _row_after(place: Place, at: int) -> int:
+def _row_after(place: FilePlace, at: int) -> int:
     """Return where the first line begins at or after a place within a file."""
     at -= 1
     while at < place.size:

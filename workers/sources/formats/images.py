@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from ....graph.expr.expr import DType
     from ..file_arrays import Array
     from ..source_reader import Picks
-    from .places import Place
+    from .places import FilePlace
 
 
-def read_image(place: Place) -> Array:
+def read_image(place: FilePlace) -> Array:
     """Return an image's samples."""
     import imageio.v3 as imageio
 
@@ -52,7 +52,7 @@ def check_image(path: str, label: str, found: Any, shape: tuple[int, ...], dtype
 class ImageStack:
     """The files, and what each of them holds."""
 
-    places: tuple[Place, ...]
+    places: tuple[FilePlace, ...]
     shape: tuple[int, ...]
     dtype: DType
 

@@ -47,7 +47,7 @@ def mark_of(told: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePlace:
     """A file at an absolute path or a URL: its size, and its time of change in ns or another mark of its version.
 
     `label` names what made the array; `options` are fsspec's, and no part of its name.
@@ -116,7 +116,7 @@ class Place:
 class LocalStream(io.RawIOBase):
     """A local file that is open for reading; one that is cut short meanwhile is an error."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: FilePlace) -> None:
         super().__init__()
         self._file, self._size, self._at = OpenFile(place.stamp), place.size, 0
 
@@ -149,7 +149,7 @@ class LocalStream(io.RawIOBase):
 class OpenUrl:
     """A file at a URL: each read asks for a range of its bytes."""
 
-    def __init__(self, stamp: Place) -> None:
+    def __init__(self, stamp: FilePlace) -> None:
         self.stamp = stamp
         stamp.check()
 
@@ -175,7 +175,7 @@ class OpenUrl:
         return found
 
 
-def describe(label: str, path: str, options: tuple[tuple[str, Any], ...] = ()) -> Place:
+def describe(label: str, path: str, options: tuple[tuple[str, Any], ...] = ()) -> FilePlace:
     """Return a file as it is now.
 
     Raises
@@ -185,9 +185,9 @@ def describe(label: str, path: str, options: tuple[tuple[str, Any], ...] = ()) -
     """
     if not is_url(path):
         status = os.stat(path)
-        return Place(path, status.st_size, status.st_mtime_ns, label)
+        return FilePlace(path, status.st_size, status.st_mtime_ns, label)
     system, inner = file_system(path, options)
     told = system.info(inner)
     if told["type"] == "directory":
         raise IsADirectoryError(path)
-    return Place(path, told["size"], mark_of(told), label, options)
+    return FilePlace(path, told["size"], mark_of(told), label, options)

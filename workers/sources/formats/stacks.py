@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from ....graph.expr.expr import DType
     from ..file_arrays import Array, OpenFile
     from ..source_reader import Picks
-    from .places import OpenUrl, Place
+    from .places import FilePlace, OpenUrl
 
 OPEN_FILES = 256
 """So many files of a stack stay open."""
 
 
-def read_header(place: Place) -> tuple[tuple[int, ...], bool, DType, int]:
+def read_header(place: FilePlace) -> tuple[tuple[int, ...], bool, DType, int]:
     """Return shape, whether it is in Fortran order, dtype and the elements' offset, as a `.npy` file tells them.
 
     Raises
@@ -49,7 +49,7 @@ def read_header(place: Place) -> tuple[tuple[int, ...], bool, DType, int]:
 class NpyStack:
     """The files, the axis along which they follow each other, where each begins along it, and what each should be."""
 
-    places: tuple[Place, ...]
+    places: tuple[FilePlace, ...]
     axis: int
     bounds: Array
     shape: tuple[int, ...]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ...wire.rpc import Calls, Question
-    from .places import Place
+    from .places import FilePlace
 
 SERVICE = "files: successor"
 MOST = 10_000
@@ -53,7 +53,7 @@ def note(path: str, before: Version, after: Version, replaced: Collection[str]) 
             del found.versions[next(iter(found.versions))]
 
 
-def current(place: Place, part: str) -> Place:
+def current(place: FilePlace, part: str) -> FilePlace:
     """Return a file as it is now, whose part is still what it was.
 
     Raises
@@ -82,7 +82,7 @@ def serve(calls: Calls) -> None:
     calls.serve(SERVICE, answer)
 
 
-def _ask(place: Place, part: str) -> Version | None:
+def _ask(place: FilePlace, part: str) -> Version | None:
     what = (os.path.realpath(place.path), (place.size, place.mark), part.strip("/"))
     try:
         calls = own_calls()

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from ....graph.expr.expr import DType
     from ..file_arrays import Array
     from ..source_reader import Picks
-    from .tables import Pieces
+    from .tables import TablePieces
 
 Columns = tuple[str, ...]
 KEPT = 1 << 25
 """Bytes of blocks that a process keeps, since tasks that follow each other may need parts of the same one."""
 
 
-def find_piece(pieces: Pieces, row: int) -> int:
+def find_piece(pieces: TablePieces, row: int) -> int:
     """Return the piece that a row lies in."""
     return int(np.searchsorted(pieces.bounds, row, "right")) - 1
 
 
-def read_columns(pieces: Pieces, number: int, columns: Columns, dtype: DType, nulls: str | None) -> Array:
+def read_columns(pieces: TablePieces, number: int, columns: Columns, dtype: DType, nulls: str | None) -> Array:
     """Return columns of a piece side by side."""
     rows = int(pieces.bounds[number + 1] - pieces.bounds[number])
     table = pieces.table(number, columns)
@@ -39,13 +39,13 @@ def read_columns(pieces: Pieces, number: int, columns: Columns, dtype: DType, nu
     return out
 
 
-def read_masks(pieces: Pieces, number: int, columns: Columns) -> Array:
+def read_masks(pieces: TablePieces, number: int, columns: Columns) -> Array:
     """Return where columns of a piece have nulls, side by side."""
     table = pieces.table(number, columns)
     return np.stack([mask_column(table.column(name)) for name in columns], axis=1)
 
 
-def place_of(pieces: Pieces, number: int, name: str) -> str:
+def place_of(pieces: TablePieces, number: int, name: str) -> str:
     """Return what a column of a piece is called in errors."""
     place = pieces.places[int(pieces.index[number, 0])]
     return f"{place.label}: column {name!r} in {pieces.name(number)} of {place.path}"
@@ -61,7 +61,7 @@ def mask_column(values: Any) -> Array:
 class TableColumns:
     """One column of a table, or several side by side (`wide`), or where they have nulls (a dtype of None)."""
 
-    pieces: Pieces
+    pieces: TablePieces
     columns: Columns
     dtype: DType | None
     nulls: str | None

@@ -19,20 +19,20 @@ from ..arrow import arrow, dtype_of, to_numpy
 if TYPE_CHECKING:
     from ....graph.expr.expr import DType
     from ..file_arrays import Array
-    from .places import Place
+    from .places import FilePlace
 
 Columns = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class TablePieces:
     """The pieces of a table; `bounds` has the rows at which they begin, and how many rows there are.
 
     `types` are the columns' Arrow types, serialised as a schema; `partitions` what a column is in each file whose
     folder's name tells it.
     """
 
-    places: tuple[Place, ...]
+    places: tuple[FilePlace, ...]
     index: Array
     bounds: Array
     types: bytes
@@ -98,7 +98,7 @@ def read_schema(raw: bytes) -> Any:
     return arrow("ipc").read_schema(arrow().py_buffer(raw))
 
 
-class ParquetPieces(Pieces):
+class ParquetPieces(TablePieces):
     """Row groups: `index` has (file, row group)."""
 
     def name(self, number: int) -> str:
@@ -116,12 +116,12 @@ class ParquetPieces(Pieces):
 
 
 @lru_cache(maxsize=256)
-def _footer(place: Place) -> Any:
+def _footer(place: FilePlace) -> Any:
     """Return a file's metadata, which is read once as long as the file stays the same."""
     return read_footer(place)
 
 
-def read_footer(place: Place) -> Any:
+def read_footer(place: FilePlace) -> Any:
     """Return a Parquet file's metadata.
 
     Raises
@@ -139,7 +139,7 @@ def read_footer(place: Place) -> Any:
         raise FileError(f"{place.label}: {place.path!r} could not be read: {error}") from error
 
 
-class IpcPieces(Pieces):
+class IpcPieces(TablePieces):
     """Record batches: `index` has (file, batch)."""
 
     def name(self, number: int) -> str:
@@ -153,7 +153,7 @@ class IpcPieces(Pieces):
             return arrow().Table.from_batches([file.get_batch(int(self.index[number, 1]))])
 
 
-def open_ipc(place: Place, columns: Columns | None) -> Any:
+def open_ipc(place: FilePlace, columns: Columns | None) -> Any:
     """Return a file of record batches, open to read some columns.
 
     Raises

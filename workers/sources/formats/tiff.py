@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ....graph.expr.expr import DType
     from ..file_arrays import Array, OpenFile
     from ..source_reader import Picks
-    from .places import OpenUrl, Place
+    from .places import FilePlace, OpenUrl
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,8 @@ class TiffSeries:
     `others` are further files that the pages lie in.
     """
 
-    place: Place
-    others: tuple[Place, ...]
+    place: FilePlace
+    others: tuple[FilePlace, ...]
     series: int
     level: int
     shape: tuple[int, ...]
@@ -54,7 +54,7 @@ class TiffSeries:
             place.check()
 
 
-def open_tiff(place: Place) -> Any:
+def open_tiff(place: FilePlace) -> Any:
     """Return tifffile's view of a file; raise where it is no TIFF file, or cut short."""
     import tifffile
 

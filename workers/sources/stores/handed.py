@@ -17,10 +17,10 @@ Array = np.ndarray[Any, Any]
 COPYING = ("h5py", "netCDF4", "zarr")
 """Libraries whose arrays keep nothing of what is written into them."""
 _numbers = itertools.count()
-_writers: dict[int, Writer] = {}
+_writers: dict[int, HandedWriter] = {}
 
 
-class Writer:
+class HandedWriter:
     """Writes blocks of a grid into an object, one at a time where it has a lock; `with` it may be found by its number.
 
     Parameters

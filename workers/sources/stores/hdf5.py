@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ....graph.expr.expr import DType
-    from ..formats.places import Place
+    from ..formats.places import FilePlace
     from ..source_reader import Picks
 
 Array = np.ndarray[Any, Any]
@@ -35,7 +35,7 @@ KEPT = 32
 
 
 class _Handle:
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: FilePlace) -> None:
         self._stream = None if place.is_local else place.stream()
         self.file, self.readers = _open_file(place, self._stream), 0
 
@@ -58,7 +58,7 @@ def scripts(path: str) -> None:
 
 
 @contextmanager
-def reading(place: Place) -> Iterator[Any]:
+def reading(place: FilePlace) -> Iterator[Any]:
     """Give an h5py.File."""
     key = (place.path, place.size, place.mark)
     with _guard:
@@ -102,7 +102,7 @@ def _close_all() -> None:
             _handles.popitem()[1].close()
 
 
-def _open_file(place: Place, stream: Any) -> Any:
+def _open_file(place: FilePlace, stream: Any) -> Any:
     """Open a file for reading, whatever locks there are; raise an OSError of HDF5's where it can't be."""
     h5py = library(place.label, "h5py")
     with suppress(ImportError):
@@ -173,7 +173,7 @@ class Decoding:
 class Hdf5Array:
     """A data set of a file, and how to read it."""
 
-    place: Place
+    place: FilePlace
     name: str
     dtype: DType
     chunks: tuple[int, ...]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .....graph.chunks.grid import Grid
-    from ....sources.arrow_folder import Runs
+    from ....sources.arrow_folder import ChunkRuns
 
 Array = np.ndarray[Any, Any]
 Where = tuple[slice, ...]
@@ -63,7 +63,7 @@ def _mode(folder: str) -> int:
     return os.stat(os.path.join(folder, "mode")).st_mode & 0o777
 
 
-def save(block: Array, folder: str, runs: Runs, *, where: Where) -> Array:
+def save(block: Array, folder: str, runs: ChunkRuns, *, where: Where) -> Array:
     """Write the chunks that share a file; return the file's size."""
     file = tuple(s.start for s in where)
     _, bounds = runs.within(file)

@@ -11,11 +11,11 @@ from ....sources.formats.tables import describe, fill
 
 if TYPE_CHECKING:
     from ....sources.formats.csv import Survey
-    from ....sources.formats.tables import Columns, Pieces
+    from ....sources.formats.tables import Columns, TablePieces
     from .files import Array, Where
 
 
-def inspect(pieces: Pieces, columns: Columns, *, where: Where) -> Array:
+def inspect(pieces: TablePieces, columns: Columns, *, where: Where) -> Array:
     """Return for a piece nulls and width of each column."""
     table = pieces.table(where[0].start, columns)
     return np.array([[number for name in columns for number in describe(table.column(name))]], np.int64)
@@ -26,7 +26,7 @@ def survey(parts: Survey, *, where: Where) -> Array:
     return np.array([parts.tell(where[0].start)], np.int64)
 
 
-def columns(pieces: Pieces, names: Columns, dtype: Any, nulls: str | None, wide: bool, *, where: Where) -> Array:
+def columns(pieces: TablePieces, names: Columns, dtype: Any, nulls: str | None, wide: bool, *, where: Where) -> Array:
     """Return one column of a piece, or several side by side; without a dtype, where they have nulls."""
     rows = where[0]
     out = np.empty((0, len(names)), bool if dtype is None else dtype)
@@ -36,7 +36,7 @@ def columns(pieces: Pieces, names: Columns, dtype: Any, nulls: str | None, wide:
     return out if wide else out[:, 0]
 
 
-def records(pieces: Pieces, names: Columns, dtype: Any, nulls: str | None, *, where: Where) -> Array:
+def records(pieces: TablePieces, names: Columns, dtype: Any, nulls: str | None, *, where: Where) -> Array:
     """Return columns of a piece as records, with the masks of nulls behind the values where there is room for them."""
     (rows,) = where
     out = np.empty(rows.stop - rows.start, dtype)

@@ -10,7 +10,7 @@ import numpy as np
 from ... import sorts
 from ...buffers import ARGUMENTS
 from ...compiled.fixed import dealing
-from ...compiled.fixed.copying import Parts
+from ...compiled.fixed.copying import RowParts
 from .. import filling, piecewise
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def merge_runs(x: Array, others: Array) -> Array:
 def _joiner(x: Array, cuts: Array) -> Callable[[int], Array]:
     """Return what puts together the pieces of a part: of each run what is between two cuts."""
     rows = [x] * cuts.shape[1]
-    parts = Parts.of(rows, cuts[:-1], cuts[1:])
+    parts = RowParts.of(rows, cuts[:-1], cuts[1:])
     if parts is None:
         return lambda number: np.concatenate([x[a:b] for a, b in zip(*cuts[number : number + 2].tolist(), strict=True)])
     sizes = (cuts[1:] - cuts[:-1]).sum(1).tolist()
@@ -199,7 +199,7 @@ def in_order(
     ends = np.cumsum(lengths, 1)
     at, ahead = -int(skipped[block]), sum(int(each.sum()) for each in counts[block + 1 :])
     joins = (
-        Parts.of(runs, (ends - lengths).T, ends.T) if runs[0].dtype == out.dtype and out.flags.c_contiguous else None
+        RowParts.of(runs, (ends - lengths).T, ends.T) if runs[0].dtype == out.dtype and out.flags.c_contiguous else None
     )
     for number, (begin, end) in enumerate(zip((ends - lengths).T.tolist(), ends.T.tolist(), strict=True)):
         stop = at + sum(end) - sum(begin)

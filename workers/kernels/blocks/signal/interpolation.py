@@ -21,7 +21,7 @@ ENDLESS = ("nearest", "grid-constant")
 
 
 @dataclass(frozen=True)
-class Lines:
+class AxisPlaces:
     """Places along each axis by itself: (k + shift) * zoom; with `areas` element k is what lies around k + .5."""
 
     shifts: tuple[float, ...]

@@ -18,7 +18,7 @@ Where = tuple[slice, ...]
 
 
 @dataclass(frozen=True)
-class Groups:
+class LabelGroups:
     """Which elements are measured together.
 
     `kind`: "all", "positive" (whose label is above 0), "one" (those of the only label), or "each" of the labels, which
@@ -56,9 +56,9 @@ class Groups:
         return [np.asarray(c) + s for c, s in zip(inside, starts, strict=True)]
 
 
-def _given(args: tuple[Any, ...]) -> tuple[Array, Array | None, Groups, tuple[Any, ...]]:
+def _given(args: tuple[Any, ...]) -> tuple[Array, Array | None, LabelGroups, tuple[Any, ...]]:
     """Tell apart what came: the elements, their labels or none, the groups, the rest."""
-    number = next(i for i, a in enumerate(args) if isinstance(a, Groups))
+    number = next(i for i, a in enumerate(args) if isinstance(a, LabelGroups))
     return args[0], args[1] if number > 1 else None, args[number], args[number + 1 :]
 
 
@@ -73,7 +73,7 @@ def sums(*args: Any) -> Array:
     return found.reshape((1,) * x.ndim + (-1,))
 
 
-def _add(values: Array, group: Array, groups: Groups, dtype: str) -> Array:
+def _add(values: Array, group: Array, groups: LabelGroups, dtype: str) -> Array:
     if groups.kind != "each":
         return np.asarray(values.sum(dtype=dtype)).reshape(1)
     return np.bincount(group, weights=values, minlength=groups.count)

@@ -67,7 +67,7 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Call:
+class LoopCall:
     """A call: for `counts[0]` times `counts[1]` rows a loop over `counts[2]` elements.
 
     A kernel is called `counts[0]` times, with the other counts, with `data`, and with `more` or else `data` again.
@@ -88,14 +88,14 @@ class Course:
 
     Parameters
     ----------
-    calls : sequence of Call
+    calls : sequence of LoopCall
     groups, tiles : int
         How many groups a block is cut into, and each of them into how many tiles.
     kept : sequence
         What must live as long as the course does: memory that the calls name.
     """
 
-    def __init__(self, calls: Sequence[Call], groups: int, tiles: int, kept: Sequence[object]) -> None:
+    def __init__(self, calls: Sequence[LoopCall], groups: int, tiles: int, kept: Sequence[object]) -> None:
         self.groups, self.tiles, self._kept = groups, tiles, kept
         table = np.zeros((len(calls), WIDTH), np.int64)
         for row, call in zip(table, calls, strict=True):

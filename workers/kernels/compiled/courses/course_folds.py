@@ -27,7 +27,7 @@ UFUNCS = {
 
 
 @dataclass(frozen=True)
-class Fold:
+class TileFold:
     """How tiles of a block are reduced along axes that are neighbours.
 
     A tile has (outer, rows, width) elements, of which rows are reduced; where `width` is 1, NumPy does it in one call.
@@ -46,7 +46,7 @@ class Fold:
     beside: int = 1
 
     @staticmethod
-    def of(cut: Cut, axes: tuple[int, ...], on_lanes: bool) -> Fold:
+    def of(cut: Cut, axes: tuple[int, ...], on_lanes: bool) -> TileFold:
         """Return how a block is reduced.
 
         Raises
@@ -58,11 +58,11 @@ class Fold:
         if not axes or axes != tuple(range(low, high)) or cut.size == 0:
             raise NotCourse("axes that aren't neighbours")
         if len(axes) == len(shape):
-            return Fold(cut, axes, cut.size, 1, 0, 0, FIRST, on_lanes)
+            return TileFold(cut, axes, cut.size, 1, 0, 0, FIRST, on_lanes)
         width = math.prod(shape[high:])
         rows = math.prod(shape[low:high])
         if cut.axis < low:
-            return Fold(cut, axes, rows, width, cut.group // rows, cut.tile // rows, 0)
+            return TileFold(cut, axes, rows, width, cut.group // rows, cut.tile // rows, 0)
         before = math.prod(shape[:low])
         if cut.axis < high:
             if cut.axis > low and before > 1:
@@ -70,10 +70,10 @@ class Fold:
             first, group = (FIRST, 0) if before == 1 else (FIRST_TILE, width)
             wide = LANES // max(1, width)
             beside = wide if axes == (0,) and len(shape) > 1 and wide > 1 else 1
-            return Fold(cut, axes, -1, width, group, 0, first, beside=beside)
+            return TileFold(cut, axes, -1, width, group, 0, first, beside=beside)
         if cut.axis != high or before > 1:
             raise NotCourse("results that are cut")
-        return Fold(cut, axes, 1, cut.tile, 0, cut.tile, FIRST_GROUP)
+        return TileFold(cut, axes, 1, cut.tile, 0, cut.tile, FIRST_GROUP)
 
     @property
     def results(self) -> int:
@@ -109,7 +109,7 @@ class Fold:
 class Reducer:
     """The calls of one ufunc's reduction of the tiles of a block."""
 
-    def __init__(self, plot: Plot, fold: Fold, name: str, dtype: DType) -> None:
+    def __init__(self, plot: Plot, fold: TileFold, name: str, dtype: DType) -> None:
         self.plot, self.fold, self.name, self.dtype = plot, fold, name, dtype
         self.size = dtype.itemsize
         self._loop = ufunc_loop(name, dtype, dtype, dtype)
@@ -194,7 +194,9 @@ class Total:
     `number` tells it from others, among which its results are copied when they are read; it is None where it is alone.
     """
 
-    def __init__(self, plot: Plot, fold: Fold, name: str, dtype: DType, number: int | None, zeroed: str = "") -> None:
+    def __init__(
+        self, plot: Plot, fold: TileFold, name: str, dtype: DType, number: int | None, zeroed: str = ""
+    ) -> None:
         self._reducer, self.fold, self._number = Reducer(plot, fold, name, dtype), fold, number
         self._zeroed = zeroed
         self._count = LANES if fold.lanes else fold.results

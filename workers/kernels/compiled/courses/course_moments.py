@@ -21,7 +21,7 @@ from .course_plan import NotCourse, ufunc_loop
 
 if TYPE_CHECKING:
     from ...interpreter.frame import Frame
-    from .course_folds import Fold
+    from .course_folds import TileFold
     from .course_plan import Plot
 
 Array = np.ndarray[Any, Any]
@@ -90,7 +90,7 @@ class Number:
 class Moments:
     """The calls for variances of a block's tiles; the state are three arrays: means, their rests, sums of squares."""
 
-    def __init__(self, plot: Plot, fold: Fold, partial: DType) -> None:
+    def __init__(self, plot: Plot, fold: TileFold, partial: DType) -> None:
         dtype = partial["mean"]
         if dtype.kind != "f" or dtype.itemsize not in (4, 8):
             raise NotCourse("moments of these dtypes")

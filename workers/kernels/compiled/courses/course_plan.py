@@ -16,17 +16,17 @@ from ...interpreter.tile_regions import TILE
 from ..fixed.transposing import WORK as TURNING
 from ..fixed.transposing import turning_text
 from ..fused.fused import cuts
-from ..fused.segments import Segment, alone, segments, way
+from ..fused.segments import LoopSegment, alone, segments, way
 from ..llvm.kernel_cache import ready
 from ..llvm.numpy_loops import loop_of
 from ..llvm.promotion import loop_dtypes
-from .course import COPY, EVERY, FULL, LAST, LOOP, Call, Spot, address_of
+from .course import COPY, EVERY, FULL, LAST, LOOP, LoopCall, Spot, address_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .....graph.lowering.program import Program, Value
-    from ...interpreter.buffer_plan import Plan
+    from ...interpreter.buffer_plan import BufferPlan
     from ..llvm.text import DType
     from .course_draws import Draw
 
@@ -89,7 +89,7 @@ class Plot:
     """A course in the making: its calls, its memory, where values lie."""
 
     cut: Cut
-    calls: list[Call] = field(default_factory=list)
+    calls: list[LoopCall] = field(default_factory=list)
     kept: list[object] = field(default_factory=list)
     scratch: int = 0
     state: int = 0
@@ -107,7 +107,7 @@ class Plot:
     ) -> None:
         """Add a call, unless there is nothing to do."""
         if min(counts) > 0 or kind > 1:
-            self.calls.append(Call(loop[0], spots, counts, kind, loop[1], when, tiles, more))
+            self.calls.append(LoopCall(loop[0], spots, counts, kind, loop[1], when, tiles, more))
 
     def lend(self, name: Any, nbytes: int) -> Spot:
         """Return memory of a tile, by a name."""
@@ -146,7 +146,7 @@ def ufunc_loop(name: str, *dtypes: DType) -> tuple[int, int]:
     return found
 
 
-class Inputs:
+class TileInputs:
     """Where the inputs' present tiles lie: in the block's order, brought to it, or one element for all."""
 
     def __init__(self, values: tuple[Value, ...], wholes: dict[int, Array], plot: Plot) -> None:
@@ -234,13 +234,13 @@ class Turned:
 class Steps:
     """The calls for a program's steps, over tiles of one kind."""
 
-    def __init__(self, program: Program, plan: Plan, last: int, plot: Plot, draws: dict[int, Draw]) -> None:
+    def __init__(self, program: Program, plan: BufferPlan, last: int, plot: Plot, draws: dict[int, Draw]) -> None:
         self._program, self._plan, self._last, self._plot, self._draws = program, plan, last, plot, draws
         self._bytes = plot.cut.tile * max(value.dtype.itemsize for value in program.values)
         self._parts = [part for each in segments(program, plan, last) for part in self._choose(each)]
-        self.compiled = [part for part in self._parts if isinstance(part, Segment)]
+        self.compiled = [part for part in self._parts if isinstance(part, LoopSegment)]
 
-    def _choose(self, each: int | Segment) -> list[int | Segment]:
+    def _choose(self, each: int | LoopSegment) -> list[int | LoopSegment]:
         if not isinstance(each, int):
             return [each]
         step = self._program.values[each]
@@ -259,7 +259,7 @@ class Steps:
         """Add the calls for tiles of so many elements over their inputs; return where the last value lies."""
         made = dict(inputs)
         for part in self._parts:
-            if isinstance(part, Segment):
+            if isinstance(part, LoopSegment):
                 self._segment(part, elements, tiles, out, made, functions[part.text])
             elif part in self._draws:
                 made[part] = self._target(part, self._plan.slot[part], out)
@@ -274,7 +274,7 @@ class Steps:
         return self._plot.lend(slot, self._bytes).going(step=self._program.values[number].dtype.itemsize)
 
     def _segment(
-        self, segment: Segment, elements: int, tiles: int, out: Spot | None, made: dict[int, Spot], function: int
+        self, segment: LoopSegment, elements: int, tiles: int, out: Spot | None, made: dict[int, Spot], function: int
     ) -> None:
         if any(each not in ("full", "one") for each in segment.ways):
             raise NotCourse("rows that are broadcast")

@@ -18,7 +18,7 @@ from .course_plan import NotCourse
 if TYPE_CHECKING:
     from .....graph.kinds.reduction import Level
     from ...interpreter.frame import Frame
-    from .course_folds import Fold
+    from .course_folds import TileFold
     from .course_plan import Plot
 
 Array = np.ndarray[Any, Any]
@@ -32,7 +32,7 @@ WORK = 2
 class Searched:
     """The calls of one compiled loop, which brings a tile's rows to the state: of values, or of numbers and indices."""
 
-    def __init__(self, plot: Plot, fold: Fold, level: Level, source: DType) -> None:
+    def __init__(self, plot: Plot, fold: TileFold, level: Level, source: DType) -> None:
         if source.kind not in "iuf" or (source.kind == "f" and source.itemsize not in (4, 8)):
             raise NotCourse("searches of these dtypes")
         self.plot, self.fold, self.level, self.source = plot, fold, level, source

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...interpreter.frame import Frame
     from ..llvm.text import DType
     from .course import Spot
-    from .course_folds import Fold
+    from .course_folds import TileFold
     from .course_plan import Plot
 
 Array = np.ndarray[Any, Any]
@@ -27,7 +27,7 @@ Array = np.ndarray[Any, Any]
 class SomeMoments(Moments):
     """The calls of `moments.some_moments_tile`; the state are the four fields of a partial result."""
 
-    def __init__(self, plot: Plot, fold: Fold, partial: DType) -> None:
+    def __init__(self, plot: Plot, fold: TileFold, partial: DType) -> None:
         super().__init__(plot, fold, partial)
         self._counter = Reducer(plot, fold, "add", DOUBLE)
         self._n = plot.keep(self.results * DOUBLE.itemsize)

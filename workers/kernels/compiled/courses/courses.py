@@ -25,9 +25,9 @@ from ...buffers import Buffers
 from ..fused.loops import LANES
 from .course import FULL, LAST, MOST_ARGUMENTS, Course, Spot, address_of, conductor
 from .course_draws import Draw, Drawn, is_drawn
-from .course_folds import UFUNCS, Fold, Total
+from .course_folds import UFUNCS, TileFold, Total
 from .course_moments import Moments
-from .course_plan import INPUTS, LINE, OUT, SCRATCH, STATE, Cut, Inputs, NotCourse, Plot, Steps
+from .course_plan import INPUTS, LINE, OUT, SCRATCH, STATE, Cut, NotCourse, Plot, Steps, TileInputs
 from .course_search import SEARCHES, Searched, zeroed_text
 from .course_some_moments import SomeMoments
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .....graph.kinds.reduction import Level
     from .....graph.lowering.program import Program
     from ...interpreter.frame import Frame
-    from ..fused.dispatch import Bound
+    from ..fused.dispatch import BoundKernel
     from ..llvm.machine_code import Native
     from ..llvm.text import DType
 
@@ -55,7 +55,7 @@ _scratch, _states = Buffers(1 << 26, begin=BEGIN), Buffers(1 << 26)
 
 
 @dataclass(frozen=True)
-class Ready:
+class ReadyCourse:
     """A course with the memory that it needs, for all blocks and for each, and what reads a reduction's state there."""
 
     course: Course
@@ -66,10 +66,10 @@ class Ready:
     @staticmethod
     def of(
         plot: Plot, kept: list[object], read: tuple[Callable[[Array, Frame], Any], ...] = (), cut: bool = True
-    ) -> Ready:
+    ) -> ReadyCourse:
         """Return the course that was plotted, over the tiles of blocks or over blocks that aren't `cut`."""
         groups, tiles = (plot.cut.groups, plot.cut.tiles) if cut else (1, 1)
-        return Ready(Course(plot.calls, groups, tiles, [plot.kept, *kept]), plot.scratch, plot.state, read)
+        return ReadyCourse(Course(plot.calls, groups, tiles, [plot.kept, *kept]), plot.scratch, plot.state, read)
 
     def run(self, function: Native, inputs: list[Operand], out: Places | None, blocks: int) -> Array:
         """Run it over blocks; return what each has kept."""
@@ -98,7 +98,7 @@ class Operand:
     held: tuple[Array, ...] = ()
 
 
-_known: WeakKeyDictionary[Program, dict[Any, Ready | None]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Program, dict[Any, ReadyCourse | None]] = WeakKeyDictionary()
 
 
 def store(frame: Frame, last: int, out: Places) -> bool:
@@ -132,7 +132,7 @@ def reduce(frame: Frame) -> list[Any] | None:
 
 
 def turn(
-    frame: Frame, kernel: Bound, function: Native, inputs: list[Operand], out: Places | None
+    frame: Frame, kernel: BoundKernel, function: Native, inputs: list[Operand], out: Places | None
 ) -> list[Array] | None:
     """Run a program's one compiled loop over tiles of inputs that lie in another order; None where no course does.
 
@@ -152,14 +152,14 @@ def turn(
     return [read(memory, frame) for read in found.read]
 
 
-def abreast(frame: Frame, kernel: Bound, function: Native, inputs: list[Operand], out: Places) -> bool:
+def abreast(frame: Frame, kernel: BoundKernel, function: Native, inputs: list[Operand], out: Places) -> bool:
     """Run a program's one compiled loop over several blocks, whose inputs lie in order; tell whether a course did."""
     cut = Cut.of(frame.shape)
     conduct = conductor(cut.size)
     if conduct is None:
         return False
 
-    def make() -> Ready:
+    def make() -> ReadyCourse:
         plot = Plot(cut)
         spots = [*(Spot(INPUTS + k) for k in range(len(inputs))), plot.constant(kernel.scalars), Spot(OUT)]
         if len(spots) > MOST_ARGUMENTS:
@@ -168,7 +168,7 @@ def abreast(frame: Frame, kernel: Bound, function: Native, inputs: list[Operand]
         plot.add(
             (_place_of(function), lengths[1]), tuple(spots), lengths[0], FULL | LAST, kind=len(spots), more=lengths[2]
         )
-        return Ready.of(plot, [function, kernel], cut=False)
+        return ReadyCourse.of(plot, [function, kernel], cut=False)
 
     found = _look_up(_known.setdefault(frame.program, {}), ("abreast", frame.shape), make)
     if found is None:
@@ -236,7 +236,9 @@ def _is_copied(frame: Frame, number: int, value: Load) -> bool:
     return any(p.shape is not None or p.points or any(isinstance(t, np.ndarray) for t in p.take) for p in pieces)
 
 
-def _look_up(known: dict[Any, Ready | None], key: Any, make: Callable[[], Ready | None]) -> Ready | None:
+def _look_up(
+    known: dict[Any, ReadyCourse | None], key: Any, make: Callable[[], ReadyCourse | None]
+) -> ReadyCourse | None:
     """Return what is known by a key, or is made now; what isn't ready is asked for again, what is no course is not."""
     if key not in known:
         try:
@@ -250,16 +252,20 @@ def _look_up(known: dict[Any, Ready | None], key: Any, make: Callable[[], Ready 
     return known[key]
 
 
-def _make_turned(frame: Frame, kernel: Bound, function: Native, wholes: dict[int, Array], cut: Cut) -> Ready | None:
+def _make_turned(
+    frame: Frame, kernel: BoundKernel, function: Native, wholes: dict[int, Array], cut: Cut
+) -> ReadyCourse | None:
     plot, fused = Plot(cut), kernel.fused
-    inputs = Inputs(frame.program.values, wholes, plot)
+    inputs = TileInputs(frame.program.values, wholes, plot)
     functions: dict[str, Native | None] = inputs.functions(cut.size)
     addresses = {text: _place_of(each) for text, each in functions.items() if each is not None}
     if len(addresses) < len(functions):
         return None
     level = frame.program.level
     total = (
-        None if level is None else Total(plot, Fold.of(cut, tuple(level.reduce.axes), True), "add", fused.dtype, None)
+        None
+        if level is None
+        else Total(plot, TileFold.of(cut, tuple(level.reduce.axes), True), "add", fused.dtype, None)
     )
     scalars = plot.constant(kernel.scalars)
     out = plot.lying(OUT, fused.dtype.itemsize) if total is None else plot.lend("lanes", LANES * fused.dtype.itemsize)
@@ -270,7 +276,7 @@ def _make_turned(frame: Frame, kernel: Bound, function: Native, wholes: dict[int
         plot.add(*call, tiles, kind=len(spots))
         if total is not None:
             total.merge(out, min(elements, LANES), tiles)
-    return Ready.of(plot, [functions, kernel], () if total is None else (total.read,))
+    return ReadyCourse.of(plot, [functions, kernel], () if total is None else (total.read,))
 
 
 def _layout(wholes: dict[int, Array]) -> tuple[tuple[int, tuple[int, ...], bool], ...]:
@@ -303,7 +309,7 @@ def is_in_order(frame: Frame, out: Places) -> bool:
     return bool(first.flags.c_contiguous)
 
 
-def _find(frame: Frame, last: int, level: Level | None) -> tuple[Ready, Native, list[Operand]] | None:
+def _find(frame: Frame, last: int, level: Level | None) -> tuple[ReadyCourse, Native, list[Operand]] | None:
     """Return a frame's course if all that it calls is there, what goes over it, and its inputs."""
     size = math.prod(frame.shape)
     if config.jit == "off" or size < LEAST_ELEMENTS or not _is_large(frame):
@@ -337,7 +343,7 @@ def _find(frame: Frame, last: int, level: Level | None) -> tuple[Ready, Native, 
 
 def _make(
     frame: Frame, last: int, level: Level | None, wholes: dict[int, Array], drawn: dict[int, Drawn], cut: Cut
-) -> Ready | None:
+) -> ReadyCourse | None:
     """Return a frame's course; None as long as loops that it calls aren't compiled."""
     program = frame.program
     value = program.values[last]
@@ -346,7 +352,7 @@ def _make(
     plot = Plot(cut)
     first = INPUTS + len(wholes)
     draws = {i: Draw(cut, each, program.values[i].dtype, first + k) for k, (i, each) in enumerate(drawn.items())}
-    inputs, steps = Inputs(program.values, wholes, plot), Steps(program, frame.plan(last), last, plot, draws)
+    inputs, steps = TileInputs(program.values, wholes, plot), Steps(program, frame.plan(last), last, plot, draws)
     parts = () if level is None else level.parts or (level,)
     folds = [_fold(plot, part, value.dtype, k if len(parts) > 1 else None) for k, part in enumerate(parts)]
     functions: dict[str, Native | None] = {each.text: each.function(cut.size) for each in steps.compiled}
@@ -362,18 +368,18 @@ def _make(
             raise NotCourse("one element for all, or what is there already")
         for fold in folds:
             fold.write(result, elements, tiles, addresses)
-    return Ready.of(plot, [functions], tuple([fold.read for fold in folds]))
+    return ReadyCourse.of(plot, [functions], tuple([fold.read for fold in folds]))
 
 
 def _fold(plot: Plot, level: Level, dtype: DType, number: int | None) -> Total | Moments | Searched:
     """Return what writes a reduction's calls for a tile, and reads its state at the end."""
     head, target = level.reduce.head, level.target
     if head in SEARCHES:
-        return Searched(plot, Fold.of(plot.cut, tuple(level.reduce.axes), False), level, dtype)
+        return Searched(plot, TileFold.of(plot.cut, tuple(level.reduce.axes), False), level, dtype)
     if dtype != target or head not in (*UFUNCS, "sum_some", *MOMENTS):
         raise NotCourse(head)
     on_lanes = target.kind in "fc" and UFUNCS.get(head, "add") == "add"
-    fold = Fold.of(plot.cut, tuple(level.reduce.axes), on_lanes)
+    fold = TileFold.of(plot.cut, tuple(level.reduce.axes), on_lanes)
     if head in MOMENTS:
         return MOMENTS[head](plot, fold, partial_dtype(level.reduce, level.source, target))
     if head == "sum_some":

@@ -32,7 +32,7 @@ from .recorded_parts import (
 )
 
 if TYPE_CHECKING:
-    from ...randoms.recording import Node, Recording, Region
+    from ...randoms.recording import Node, RecordedRegion, Recording
 
 Array = np.ndarray[Any, Any]
 FRAME = 1 << 19
@@ -135,7 +135,7 @@ class _Writer:
 class _RegionText:
     """The function of a region: `places` are where its values lie in the frame."""
 
-    def __init__(self, writer: _Writer, region: Region, name: str) -> None:
+    def __init__(self, writer: _Writer, region: RecordedRegion, name: str) -> None:
         self.writer, self.region, self.name = writer, region, name
         self.outputs = tuple([self._kept(number) for number in region.outputs])
         self.nodes = region.nodes
@@ -403,7 +403,7 @@ class _RegionText:
             self._line(f"store i64 0, ptr {left}")
         return True
 
-    def _inner(self, number: int, region: Region) -> _RegionText | None:
+    def _inner(self, number: int, region: RecordedRegion) -> _RegionText | None:
         inner = _RegionText(self.writer, region, f"{self.name}_{number}")
         return inner if inner.write() else None
 

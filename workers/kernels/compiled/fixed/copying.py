@@ -68,7 +68,7 @@ def copy(loop: Native, copies: Copies, itemsize: int) -> None:
     loop(address, address, address, len(table), unit, 0, 0)
 
 
-class Parts:
+class RowParts:
     """Parts of rows, (parts, rows), of which the first, the second, and so on are put together in one call each.
 
     `begin` and `end` are positions in the rows, which must live as long as this. NumPy would let go of Python's lock
@@ -85,12 +85,12 @@ class Parts:
         self._table = table
 
     @staticmethod
-    def of(rows: list[Array], begin: Array, end: Array) -> Parts | None:
+    def of(rows: list[Array], begin: Array, end: Array) -> RowParts | None:
         """Return the parts; None where rows are few, or don't lie in one piece, and as long as there is no loop."""
         if len(rows) < SEVERAL or not all(row.flags.c_contiguous and row.dtype == rows[0].dtype for row in rows):
             return None
         loop = find_loop(begin.size, begin.size)
-        return None if loop is None else Parts(loop, rows, begin, end)
+        return None if loop is None else RowParts(loop, rows, begin, end)
 
     def put(self, number: int, out: Array) -> None:
         """Put a part's pieces one after the other into a row, which lies in one piece, once."""

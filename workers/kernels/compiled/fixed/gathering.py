@@ -42,7 +42,7 @@ _counts: WeakKeyDictionary[Kin, dict[int, int]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
-class Pieces:
+class BlockPieces:
     """A block's pieces in order: in which box of it each goes, the address it begins at, and its strides in bytes.
 
     (pieces, axes of the block). `value` is what stands where none goes; `kept` holds the memory.
@@ -69,7 +69,7 @@ class Pieces:
         copy(self.loop, Copies(at, to, hi - lo, self.strides[mine], own[None]), out.itemsize)
 
 
-def find_pieces(frame: Frame, number: int) -> Pieces | None:
+def find_pieces(frame: Frame, number: int) -> BlockPieces | None:
     """Return where the pieces of a moved value are, in a frame of one block; None where they are few, or elsewhere."""
     value = frame.program.values[number]
     assert isinstance(value, Load)
@@ -96,10 +96,10 @@ def find_pieces(frame: Frame, number: int) -> Pieces | None:
     if loop is None:
         return None
     columns = [np.concatenate(column) for column in (lo, hi, at, strides)]
-    return Pieces(loop, columns[0], columns[1], columns[2], columns[3], value.access.fill)
+    return BlockPieces(loop, columns[0], columns[1], columns[2], columns[3], value.access.fill)
 
 
-def told(frame: Frame, number: int, assembled: AssembledPieces) -> Pieces | AssembledPieces:
+def told(frame: Frame, number: int, assembled: AssembledPieces) -> BlockPieces | AssembledPieces:
     """Return a block's pieces, which were told one by one, as those that the loop copies, where it can."""
     parts, total = assembled.parts, _count(frame, number)
     dtype = frame.program.values[number].dtype
@@ -111,7 +111,7 @@ def told(frame: Frame, number: int, assembled: AssembledPieces) -> Pieces | Asse
     at = np.array([address_of(part) for part in parts], np.int64)
     strides = np.array([part.strides for part in parts], np.int64)
     bounds = assembled.bounds
-    return Pieces(loop, bounds[:, :, 0], bounds[:, :, 1], at, strides, assembled.value, parts)
+    return BlockPieces(loop, bounds[:, :, 0], bounds[:, :, 1], at, strides, assembled.value, parts)
 
 
 def assemble(frame: Frame, number: int, i: int, out: Array) -> bool:

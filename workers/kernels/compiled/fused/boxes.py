@@ -1,7 +1,7 @@
 """Boxes of a block in each of which every input lies in one place: what a strided kernel's table says.
 
-`lay_out` finds them by index arithmetic alone; `Layout.table` puts addresses in, once it is known where chunks lie. So
-what was found for a block serves in each step of a loop, and for each stage that reads in the same way.
+`lay_out` finds them by index arithmetic alone; `BoxTable.table` puts addresses in, once it is known where chunks lie.
+So what was found for a block serves in each step of a loop, and for each stage that reads in the same way.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .....graph.lowering.program import Generate
     from .....graph.lowering.stage import Stage
     from ...interpreter.frame import Frame
-    from .fused import Fused
+    from .fused import FusedKernel
 
     Get = Callable[[Load, Piece | int, list[int]], tuple[np.ndarray[Any, Any], int, int]]
 
@@ -53,7 +53,7 @@ class NotInPlace(NotStrided):
     """An input isn't there as whole chunks in C order."""
 
 
-class Parts(NamedTuple):
+class InputPieces(NamedTuple):
     """An input's pieces in a block: their boxes, the base of each and where it begins there, its strides in bytes."""
 
     lo: Array
@@ -65,7 +65,7 @@ class Parts(NamedTuple):
 
 
 @dataclass
-class Layout:
+class BoxTable:
     """A table but for addresses: in `rows`, column k is to be added to base `which[:, k]`; base 0 is the result.
 
     `beside` boxes each lie side by side along the last axis. `itemsize` is that of the result's elements.
@@ -95,15 +95,15 @@ class Layout:
 class Layouts:
     """The layouts of blocks that are read in one way, by number; None where they can't be read in place."""
 
-    found: dict[int, Layout | None] = field(default_factory=dict)
+    found: dict[int, BoxTable | None] = field(default_factory=dict)
 
-    def find(self, block: int, lay_out: Callable[[], Layout]) -> Layout | None:
+    def find(self, block: int, lay_out: Callable[[], BoxTable]) -> BoxTable | None:
         """Return a block's layout, which is found when it is asked for first."""
         found = self.found
         if block in found:
             return found[block]
         try:
-            layout: Layout | None = lay_out()
+            layout: BoxTable | None = lay_out()
         except NotInPlace:
             layout = None
         if len(self.found) >= BLOCKS:
@@ -115,7 +115,7 @@ class Layouts:
 _layouts: OrderedDict[Hashable, Layouts] = OrderedDict()
 
 
-def layouts_of(stage: Stage, fused: Fused) -> Layouts:
+def layouts_of(stage: Stage, fused: FusedKernel) -> Layouts:
     """Return what is kept for stages that read as this one does."""
     loads = [v for v in map(stage.program.values.__getitem__, fused.loads) if isinstance(v, Load)]
     ways = tuple([(v.access, v.axes, v.dtype, v.full, v.frame and v.frame.axes, v.inputs, _bits(v)) for v in loads])
@@ -138,7 +138,7 @@ def _bits(value: Load) -> bytes:
     return b"" if fill is None else np.asarray(fill).astype(value.dtype).tobytes()
 
 
-def lay_out(frame: Frame, fused: Fused, i: int, out: np.dtype[Any], real: bool) -> Layout:
+def lay_out(frame: Frame, fused: FusedKernel, i: int, out: np.dtype[Any], real: bool) -> BoxTable:
     """Return the layout of block i of a frame: with `real` arrays as bases, or whole chunks wherever they lie.
 
     Raises
@@ -155,7 +155,9 @@ def lay_out(frame: Frame, fused: Fused, i: int, out: np.dtype[Any], real: bool) 
     columns = []
     strides = [out.itemsize * math.prod(frame.shape[a + 1 :]) for a in range(len(frame.shape))]
     whole = np.array([frame.shape], np.int64)
-    result = Parts(np.zeros_like(whole), whole, np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([strides]), None)
+    result = InputPieces(
+        np.zeros_like(whole), whole, np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([strides]), None
+    )
     for dtype, parts in [(out, result), *((values[k].dtype, p) for k, p in zip(fused.loads, inputs, strict=True))]:
         base, offset, steps = _place(parts, lo, hi, dtype, bases)
         if ((offset | np.bitwise_or.reduce(steps, 1)) % dtype.itemsize).any():
@@ -164,7 +166,7 @@ def lay_out(frame: Frame, fused: Fused, i: int, out: np.dtype[Any], real: bool) 
     flags = [((first <= lo) & (stop >= hi)).all(1, keepdims=True).astype(np.int64) for first, stop in chosen]
     which = np.stack([base for base, _, _ in columns], 1)
     rows = np.concatenate([np.stack([o for _, o, _ in columns], 1), hi - lo, *(s for _, _, s in columns), *flags], 1)
-    return Layout(bases, which, rows, beside, out.itemsize)
+    return BoxTable(bases, which, rows, beside, out.itemsize)
 
 
 def _real(frame: Frame, bases: list[Base]) -> Get:
@@ -232,7 +234,9 @@ def _cut(shape: tuple[int, ...], given: list[tuple[Array, Array]]) -> tuple[Arra
     return lo, hi, len(along[-1]) - 1
 
 
-def _place(parts: Parts, lo: Array, hi: Array, dtype: np.dtype[Any], bases: list[Base]) -> tuple[Array, Array, Array]:
+def _place(
+    parts: InputPieces, lo: Array, hi: Array, dtype: np.dtype[Any], bases: list[Base]
+) -> tuple[Array, Array, Array]:
     """Return an input's base in each box, where it begins there, and its strides; the last piece there counts."""
     inside = np.all((parts.lo <= lo[:, None]) & (parts.hi >= hi[:, None]), axis=2)
     found = np.any(inside, axis=1)
@@ -252,7 +256,7 @@ def _fill_row(value: bytes, dtype: np.dtype[Any], count: int) -> Array:
     return np.full(count, np.frombuffer(value, dtype)[0], dtype)
 
 
-def _parts(frame: Frame, number: int, i: int, get: Get) -> Parts:
+def _parts(frame: Frame, number: int, i: int, get: Get) -> InputPieces:
     """Return the pieces of an input in block i of the frame."""
     value = frame.program.values[number]
     assert isinstance(value, Load)
@@ -278,7 +282,7 @@ def _parts(frame: Frame, number: int, i: int, get: Get) -> Parts:
         for own, a in enumerate(axes):
             if a is not None:
                 (lo[p, a], hi[p, a]), strides[p, a] = ends[own], part.strides[own]
-    return Parts(lo, hi, base, offset, strides, getattr(value.access, "fill", None))
+    return InputPieces(lo, hi, base, offset, strides, getattr(value.access, "fill", None))
 
 
 def _contiguous(part: Array, dtype: np.dtype[Any]) -> Array:

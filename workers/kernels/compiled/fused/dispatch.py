@@ -21,7 +21,7 @@ from ..courses.courses import Operand, Places, abreast, find_operands, is_in_ord
 from ..fixed.transposing import copy_tile
 from ..llvm.kernel_cache import ENOUGH_WORK, Kernel
 from ..llvm.text import NotCompilable
-from .fused import Fused, compile_fused, cuts
+from .fused import FusedKernel, compile_fused, cuts
 from .loops import LANES
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ _lock = threading.Lock()
 
 
 @dataclass
-class Bound:
+class BoundKernel:
     """A stage's kernel and what the stage hands it; `open` is false once inputs didn't lie as they must."""
 
-    fused: Fused
+    fused: FusedKernel
     kernel: Kernel
     scalars: Array
     work: int
@@ -63,17 +63,17 @@ class Bound:
         return kernel.function
 
 
-def bind(fused: Fused, inputs: int, stage: Stage) -> Bound:
+def bind(fused: FusedKernel, inputs: int, stage: Stage) -> BoundKernel:
     """Return a stage's kernel, which takes so many inputs: the one that there is of its text."""
     with _lock:
         kernel = _kernels.setdefault(fused.text, Kernel(fused.text, inputs))
     scalars = np.frombuffer(fused.scalars.ljust(8, b"\0"), np.uint8)
-    return Bound(fused, kernel, scalars, math.prod(stage.domain.shape) * fused.steps)
+    return BoundKernel(fused, kernel, scalars, math.prod(stage.domain.shape) * fused.steps)
 
 
 _kernels: dict[str, Kernel] = {}
-_fused: WeakKeyDictionary[Program, Fused] = WeakKeyDictionary()
-_bound: WeakKeyDictionary[Stage, Bound | None] = WeakKeyDictionary()
+_fused: WeakKeyDictionary[Program, FusedKernel] = WeakKeyDictionary()
+_bound: WeakKeyDictionary[Stage, BoundKernel | None] = WeakKeyDictionary()
 
 
 def store(frame: Frame, out: Places) -> bool:
@@ -117,7 +117,7 @@ def reduce(frame: Frame) -> Array | None:
     return out
 
 
-def _run_wide(frame: Frame, bound: Bound, function: Native, out: Places) -> bool:
+def _run_wide(frame: Frame, bound: BoundKernel, function: Native, out: Places) -> bool:
     """Run a kernel over several blocks that aren't small, where their inputs lie; tell whether it was done so."""
     inputs = _find_wide(frame, bound)
     if inputs is None:
@@ -127,7 +127,7 @@ def _run_wide(frame: Frame, bound: Bound, function: Native, out: Places) -> bool
     return turn(frame, bound, function, inputs, out) is not None
 
 
-def _reduce_wide(frame: Frame, bound: Bound, function: Native) -> Array | None:
+def _reduce_wide(frame: Frame, bound: BoundKernel, function: Native) -> Array | None:
     inputs = _find_wide(frame, bound)
     if inputs is None:
         return None
@@ -138,14 +138,14 @@ def _reduce_wide(frame: Frame, bound: Bound, function: Native) -> Array | None:
     return out if abreast(frame, bound, function, inputs, out) else None
 
 
-def _find_wide(frame: Frame, bound: Bound) -> list[Operand] | None:
+def _find_wide(frame: Frame, bound: BoundKernel) -> list[Operand] | None:
     inputs = find_operands(frame, bound.fused.loads)
     if inputs is None or not _are_whole(frame, bound, [each.first for each in inputs], math.prod(frame.shape)):
         return None
     return inputs
 
 
-def _reduce_tiles(frame: Frame, bound: Bound, function: Native, inputs: list[Array]) -> Array:
+def _reduce_tiles(frame: Frame, bound: BoundKernel, function: Native, inputs: list[Array]) -> Array:
     """Reduce a block tile by tile, as the interpreter does, since some inputs must be brought to order first."""
     head, lanes = frame.head, bound.fused.lanes
     state: Array | None = None
@@ -183,7 +183,7 @@ def _order(number: int, part: Array) -> Array:
 
 
 def _run(
-    function: Native, bound: Bound, inputs: list[Array], out: Array, blocks: int, lengths: tuple[int, int, int]
+    function: Native, bound: BoundKernel, inputs: list[Array], out: Array, blocks: int, lengths: tuple[int, int, int]
 ) -> None:
     function(*[_address(x) for x in inputs], _address(bound.scalars), _address(out), blocks, *lengths)
 
@@ -193,7 +193,7 @@ def _address(x: Array) -> int:
     return address
 
 
-def _function(frame: Frame) -> tuple[Bound, Native] | None:
+def _function(frame: Frame) -> tuple[BoundKernel, Native] | None:
     """Return the kernel for a frame if it is there, or else see to it that it will be."""
     stage = frame.stage
     count = math.prod(frame.shape)
@@ -212,7 +212,7 @@ def _function(frame: Frame) -> tuple[Bound, Native] | None:
     return None if function is None else (bound, function)
 
 
-def _bind(stage: Stage) -> Bound | None:
+def _bind(stage: Stage) -> BoundKernel | None:
     bound = None
     try:
         made = _fused.get(stage.program) or _fused.setdefault(stage.program, compile_fused(stage.program))
@@ -223,7 +223,7 @@ def _bind(stage: Stage) -> Bound | None:
     return bound
 
 
-def _inputs(frame: Frame, bound: Bound) -> list[Array] | None:
+def _inputs(frame: Frame, bound: BoundKernel) -> list[Array] | None:
     """Return the frame's inputs as they lie, if all are whole; several blocks at once are brought to C order."""
     found = []
     for number in bound.fused.loads:
@@ -238,7 +238,7 @@ def _inputs(frame: Frame, bound: Bound) -> list[Array] | None:
     return [_order(k, part) for k, part in enumerate(found)] if len(frame.blocks) > 1 else found
 
 
-def _are_whole(frame: Frame, bound: Bound, parts: list[Array], count: int) -> bool:
+def _are_whole(frame: Frame, bound: BoundKernel, parts: list[Array], count: int) -> bool:
     """Whether inputs have so many elements, or one for all, of the dtypes that the kernel reads."""
     values, fused = frame.program.values, bound.fused
     return all(

@@ -21,7 +21,7 @@ from .loops import Loops, sums_on_lanes
 
 
 @dataclass(frozen=True)
-class Fused:
+class FusedKernel:
     """A kernel's text and what one program hands it.
 
     `loads` are the numbers of the values that are its inputs, `single` tells which are one element for all
@@ -39,7 +39,7 @@ class Fused:
     steps: int
 
 
-def compile_fused(program: Program) -> Fused:
+def compile_fused(program: Program) -> FusedKernel:
     """Return the fused kernel of a program.
 
     Raises
@@ -47,7 +47,7 @@ def compile_fused(program: Program) -> Fused:
     NotCompilable
         When the program isn't one loop over elements, or has a part that compiled kernels don't take.
     """
-    return Writer(program).write()
+    return KernelWriter(program).write()
 
 
 def cuts(shape: tuple[int, ...]) -> tuple[int, int, int]:
@@ -64,13 +64,13 @@ def cuts(shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 @dataclass
-class Writer(StepWriter):
+class KernelWriter(StepWriter):
     """Writes a program's text; other kernels say how they read."""
 
     pointers: dict[int, str] = field(default_factory=dict)
     single: dict[int, bool] = field(default_factory=dict)
 
-    def write(self) -> Fused:
+    def write(self) -> FusedKernel:
         values, level = self.program.values, self.program.level
         last = len(values) - 1
         self._check()
@@ -90,7 +90,7 @@ class Writer(StepWriter):
         single, scalars = tuple(self.single.values()), b"".join(self.scalars)
         steps = len(plan.tiled) + (level is not None)
         lanes = level is not None and sums_on_lanes(level.reduce.head, level.target)
-        return Fused(text, plan.wholes, single, scalars, made, lanes, steps)
+        return FusedKernel(text, plan.wholes, single, scalars, made, lanes, steps)
 
     def _check(self) -> None:
         """Refuse what isn't arithmetic on whole blocks."""

@@ -21,7 +21,7 @@ from ..llvm.text import DType, NotCompilable
 
 if TYPE_CHECKING:
     from .....graph.lowering.program import Mask, Program
-    from ...interpreter.buffer_plan import Plan
+    from ...interpreter.buffer_plan import BufferPlan
     from ..llvm.machine_code import Native
 
 Array = np.ndarray[Any, Any]
@@ -32,11 +32,11 @@ WIDTH = 512
 """Rows that are broadcast are repeated to about so many elements."""
 MOST_WIDTH = 1 << 15
 
-_known: WeakKeyDictionary[Program, dict[int, tuple[int | Segment, ...]]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Program, dict[int, tuple[int | LoopSegment, ...]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
-class Segment:
+class LoopSegment:
     """Steps that are one loop: their numbers, the values they read and how these lie, and those that are kept."""
 
     numbers: tuple[int, ...]
@@ -71,7 +71,7 @@ class Segment:
                 function(*places, _address(self.scalars), at[-1], count, length, 0, 0)
 
 
-def fits(segment: Segment, shape: tuple[int, ...], full: dict[int, Mask], blocks: int) -> bool:
+def fits(segment: LoopSegment, shape: tuple[int, ...], full: dict[int, Mask], blocks: int) -> bool:
     """Whether a segment's broadcast values lie in a way that its loop takes, in tiles of whole rows of a block."""
     if blocks > 1:
         return all(way == "full" for way in segment.ways)
@@ -108,7 +108,7 @@ def _address(x: Array) -> int:
     return address
 
 
-def segments(program: Program, plan: Plan, last: int) -> tuple[int | Segment, ...]:
+def segments(program: Program, plan: BufferPlan, last: int) -> tuple[int | LoopSegment, ...]:
     """Return a plan's steps in order: their numbers, and segments in place of some."""
     known = _known.setdefault(program, {})
     if last not in known:
@@ -116,8 +116,8 @@ def segments(program: Program, plan: Plan, last: int) -> tuple[int | Segment, ..
     return known[last]
 
 
-def _cut(program: Program, plan: Plan, last: int) -> list[int | Segment]:
-    found: list[int | Segment] = []
+def _cut(program: Program, plan: BufferPlan, last: int) -> list[int | LoopSegment]:
+    found: list[int | LoopSegment] = []
     run: list[int] = []
     for number in plan.tiled:
         if not why_not(program, number):
@@ -143,13 +143,13 @@ def why_not(program: Program, number: int) -> str:
     return ""
 
 
-def alone(program: Program, plan: Plan, last: int, number: int) -> Segment | None:
+def alone(program: Program, plan: BufferPlan, last: int, number: int) -> LoopSegment | None:
     """Return a single step as a segment; None where it can't be one."""
     found = None if why_not(program, number) else _close(program, plan, last, [number], least=1)[0]
-    return found if isinstance(found, Segment) else None
+    return found if isinstance(found, LoopSegment) else None
 
 
-def _close(program: Program, plan: Plan, last: int, run: list[int], least: int = 2) -> list[int | Segment]:
+def _close(program: Program, plan: BufferPlan, last: int, run: list[int], least: int = 2) -> list[int | LoopSegment]:
     """Return a run of steps as a segment, where that is less work than NumPy's loops."""
     values, inside = program.values, set(run)
     steps = [step for step in (values[number] for number in run) if isinstance(step, Apply)]
@@ -163,7 +163,7 @@ def _close(program: Program, plan: Plan, last: int, run: list[int], least: int =
     writer = StepWriter(program)
     text = _loops(writer, run, list(zip(inputs, ways, strict=True)), outputs)
     scalars = np.frombuffer(b"".join(writer.scalars).ljust(8, b"\0"), np.uint8)
-    return [Segment(tuple(run), inputs, ways, outputs, text, scalars)]
+    return [LoopSegment(tuple(run), inputs, ways, outputs, text, scalars)]
 
 
 def way(full: Mask) -> str | None:

@@ -24,8 +24,8 @@ from ....config import config
 from ..fixed.gathering import count_pieces
 from ..llvm.text import NotCompilable
 from . import dispatch
-from .boxes import FEW, Layout, Layouts, NotStrided, address_of, lay_out, layouts_of
-from .dispatch import Bound, bind
+from .boxes import FEW, BoxTable, Layouts, NotStrided, address_of, lay_out, layouts_of
+from .dispatch import BoundKernel, bind
 from .strided_text import compile_strided
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .....graph.lowering.stage import Kin, Stage
     from ...interpreter.frame import Frame
     from ..courses.courses import Places
-    from .fused import Fused
+    from .fused import FusedKernel
 
 Array = np.ndarray[Any, Any]
 LEAST_BLOCK = 1 << 13
@@ -43,13 +43,13 @@ MANY = 8
 TOGETHER = 1 << 14
 """Elements of rows that are gone over together, rims and interior, so that lines of memory come once."""
 
-_fused: WeakKeyDictionary[Program, Fused | None] = WeakKeyDictionary()
+_fused: WeakKeyDictionary[Program, FusedKernel | None] = WeakKeyDictionary()
 _layouts: WeakKeyDictionary[Kin, Layouts] = WeakKeyDictionary()
 _bound: WeakKeyDictionary[Stage, Strided | None] = WeakKeyDictionary()
 
 
 @dataclass
-class Strided(Bound):
+class Strided(BoundKernel):
     """A stage's kernel, and where blocks that are read in this way have their inputs."""
 
     layouts: Layouts = field(default_factory=Layouts)
@@ -80,7 +80,7 @@ def store(frame: Frame, out: Places) -> bool:
 
 def find_layout(
     frame: Frame, bound: Strided, i: int, dtype: np.dtype[Any]
-) -> tuple[Layout, Array | list[int], list[Array]]:
+) -> tuple[BoxTable, Array | list[int], list[Array]]:
     """Return the layout of block i of a frame, where its bases are, and arrays that hold their memory.
 
     The first address is the result's, which is left open.
@@ -98,7 +98,7 @@ def find_layout(
     return layout, [0, *map(address_of, layout.bases[1:])], layout.bases[1:]
 
 
-def _addresses(frame: Frame, layout: Layout) -> Array | None:
+def _addresses(frame: Frame, layout: BoxTable) -> Array | None:
     """Return where many blocks begin, by arithmetic on columns; None where that doesn't tell."""
     if any(isinstance(base, np.ndarray) for base in layout.bases[1:]):
         return None

@@ -19,14 +19,14 @@ from .....graph.lowering.program import Apply, Generate, Load, Program
 from ...interpreter.buffer_plan import plan_for
 from ..llvm.kernel_cache import ENTRY
 from ..llvm.text import NotCompilable, memory
-from .fused import Fused, Writer
+from .fused import FusedKernel, KernelWriter
 
 _NUMBER = np.dtype(np.int64)
 RESULT = -1
 """The result's number among pointers; where it is only moved, the value that is stored has one of its own."""
 
 
-def compile_strided(program: Program) -> Fused:
+def compile_strided(program: Program) -> FusedKernel:
     """Return the kernel of an elementwise program that reads at offsets, or rows and columns that are broadcast.
 
     Raises
@@ -43,11 +43,11 @@ def find_boxes(program: Program) -> list[Generate]:
 
 
 @dataclass
-class _Strided(Writer):
+class _Strided(KernelWriter):
     rows: dict[int, str] = field(default_factory=dict)
     ndim: int = 0
 
-    def write(self) -> Fused:
+    def write(self) -> FusedKernel:
         """Return the kernel."""
         values, last = self.program.values, len(self.program.values) - 1
         self._check()
@@ -66,7 +66,7 @@ class _Strided(Writer):
         head = f"define internal void @cell({given}) noinline {{"
         text = self.body.whole(head) + _entry(count, count + ndim - 1 if ndim > 1 else None)
         scalars, single = b"".join(self.scalars), tuple(self.single.values())
-        return Fused(text, plan.wholes, single, scalars, dtype, lanes=False, steps=len(plan.tiled) + 2 * moved)
+        return FusedKernel(text, plan.wholes, single, scalars, dtype, lanes=False, steps=len(plan.tiled) + 2 * moved)
 
     def _check(self) -> None:
         result = self.program.result
