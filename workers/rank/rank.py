@@ -96,7 +96,7 @@ class Rank:
         attach(transport, self.calls)
         self.calls.offer("pages.", lambda: _find_service("shared.pages.service").PageService(self.calls, transport))
         self.calls.offer(
-            "symmetric arrays: ", lambda: _find_service("shared.one_sided.site").Site(self.calls, transport)
+            "symmetric arrays: ", lambda: _find_service("shared.one_sided.site").ArraySite(self.calls, transport)
         )
         self.calls.offer("tasks: ", lambda: _find_service("tasks.service").TaskService(self, threads))
         successors.serve(self.calls)
