@@ -93,7 +93,7 @@ class Order:
 
 
 def padded(sizes: Index) -> Index:
-    """Return at least what slabs really take, as `Arena.pad_size` has it."""
+    """Return at least what slabs really take, as `ArenaAllocator.pad_size` has it."""
     return np.where(sizes < LARGE, sizes, sizes + (sizes >> 6) + STAGGER)
 
 

@@ -59,7 +59,7 @@ class ComputedArray:
 
 @dataclass(frozen=True, slots=True)
 class ArrayArgument:
-    """A persisted array that a task takes; see `Placed`."""
+    """A persisted array that a task takes; see `PlacedArgument`."""
 
     session: Session
     expr: Expr

@@ -20,13 +20,13 @@ ROWS = np.arange(200_000.0).reshape(500, 400)
 def taken(monkeypatch):
     """Count the arrays that are placed."""
     places = []
-    whole = snapshots.Snapshot
+    whole = snapshots.TaskSnapshot
 
     def counted(array):
         places.append(array.shape)
         return whole(array)
 
-    monkeypatch.setattr(snapshots, "Snapshot", counted)
+    monkeypatch.setattr(snapshots, "TaskSnapshot", counted)
     return places
 
 

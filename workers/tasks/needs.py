@@ -63,7 +63,7 @@ class Given:
     packed: bytes
 
     def load(self, rank: Rank) -> Any:
-        """See `Need`."""
+        """See `MissingArgument`."""
         return pickle.loads(self.packed)
 
 
@@ -77,7 +77,7 @@ class Made:
     writable: bool = False
 
     def load(self, rank: Rank) -> Any:
-        """See `Need`; what comes from another rank is kept here too."""
+        """See `MissingArgument`; what comes from another rank is kept here too."""
         kept, value = rank.tasks.find(self.number)
         if not kept:
             value = self.bring(rank)

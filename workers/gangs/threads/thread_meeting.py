@@ -12,30 +12,30 @@ class ThreadMeeting:
     """Makes the communicators of all members, which run in this process."""
 
     def join(self, order: GangOrder) -> list[Any]:
-        """See `workers.gangs.member.Meeting`."""
+        """See `workers.gangs.member.CommunicatorMaker`."""
         from .thread_comm import make_comms
 
         return list(make_comms(order.members))
 
     def give_up(self) -> None:
-        """See `workers.gangs.member.Meeting`."""
+        """See `workers.gangs.member.CommunicatorMaker`."""
 
     def unsettled(self) -> float:
-        """See `workers.gangs.member.Meeting`."""
+        """See `workers.gangs.member.CommunicatorMaker`."""
         return 0.0
 
     def revoke(self, comms: list[Any], error: BaseException | None = None) -> None:
-        """See `workers.gangs.member.Meeting`."""
+        """See `workers.gangs.member.CommunicatorMaker`."""
         from ..group import Revoked
 
         if comms:
             comms[0].gang.revoke(error or Revoked("the computation was cancelled"))
 
     def is_loss(self, error: BaseException) -> bool | None:
-        """See `workers.gangs.member.Meeting`."""
+        """See `workers.gangs.member.CommunicatorMaker`."""
         from ..group import Deadlock, Overdue, Revoked
 
         return isinstance(error, Revoked) and not isinstance(error, Deadlock | Overdue)
 
     def leave(self, comms: list[Any], harmed: bool) -> None:
-        """See `workers.gangs.member.Meeting`."""
+        """See `workers.gangs.member.CommunicatorMaker`."""

@@ -196,7 +196,7 @@ class MpiMeeting:
         self._begun = False
 
     def join(self, order: GangOrder) -> list[Any]:
-        """See `workers.gangs.member.Meeting`."""
+        """See `workers.gangs.member.CommunicatorMaker`."""
         if not self._begun:
             self._begun = True
             self._news.begin()
@@ -230,15 +230,18 @@ class MpiMeeting:
         return [comm]
 
     def give_up(self) -> None:
-        """See `workers.gangs.member.Meeting`."""
+        """See `workers.gangs.member.CommunicatorMaker`."""
         self._revoke([self._base])
 
     def unsettled(self) -> float:
-        """See `workers.gangs.member.Meeting`. A rank that still makes what others revoke ends, in Open MPI."""
+        """See `workers.gangs.member.CommunicatorMaker`.
+
+        A rank that still makes what others revoke ends, in Open MPI.
+        """
         return self._news.made + SETTLE - time.monotonic() if ulfm_enabled() else 0.0
 
     def revoke(self, comms: list[Any], error: BaseException | None = None) -> None:
-        """See `workers.gangs.member.Meeting`."""
+        """See `workers.gangs.member.CommunicatorMaker`."""
         self._revoke([each for comm in comms for each in (comm, *comm.made)])
 
     def _revoke(self, comms: list[MPI.Comm]) -> None:
@@ -247,13 +250,13 @@ class MpiMeeting:
                 comm.Revoke()
 
     def is_loss(self, error: BaseException) -> bool | None:
-        """See `workers.gangs.member.Meeting`."""
+        """See `workers.gangs.member.CommunicatorMaker`."""
         if not isinstance(error, MPI.Exception):
             return False
         return True if error.Get_error_class() in _LOST else None
 
     def leave(self, comms: list[Any], harmed: bool) -> None:
-        """See `workers.gangs.member.Meeting`.
+        """See `workers.gangs.member.CommunicatorMaker`.
 
         What may have been revoked isn't freed: a late message for it would end the process, in Open MPI. What went well
         is freed some gangs later: Open MPI gives a freed communicator's number to the next, while another rank's

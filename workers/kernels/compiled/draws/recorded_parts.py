@@ -60,7 +60,7 @@ def draw_text(words: int, wanted: tuple[int, ...], is_run: bool) -> str:
 
 @lru_cache(maxsize=1)
 def climb_text() -> str:
-    """Write the loop that counts steps of a distribution function below each number; see `Value.climb`."""
+    """Write the loop that counts steps of a distribution function below each number; see `RecordedValue.climb`."""
     return """define private void @climb(
   ptr %u, ptr noalias %left, ptr noalias %out, ptr %heights, i64 %steps, i64 %n) {
 entry:
