@@ -2,8 +2,8 @@
 
 A death counts against the functions that its rank was at, until a task that calls them ends well somewhere: then
 somebody else has ended the rank, or single blocks are deadly, whose deaths are counted for themselves
-(`StageRecord.deaths`). Ranks that were at it when the first one's death became known are one round: they may all have been
-killed at once, and nothing has been tried again.
+(`StageRecord.deaths`). Ranks that were at it when the first one's death became known are one round: they may all
+have been killed at once, and nothing has been tried again.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ class StageRecord:
     have smaller numbers than their readers. `slow`: tasks read a source that I/O threads read first. `leading`, `few`
     and `listed` belong to `ready_queue.ReadyRecords`. `watched`: somebody waits for what is held. `pressing` says how
     much its tasks are waited for: `AWAITED`, `BESIDE` (they share stages with what is), or 0 for what is only held;
-    `turn` is the number of the computation that is awaited, see `turns`. `admission` says how far tasks may run ahead in an order
-    in which `places` has their places (-1: none), where memory matters.
+    `turn` is the number of the computation that is awaited, see `turns`. `admission` says how far tasks may run ahead
+    in an order in which `places` has their places (-1: none), where memory matters.
     """
 
     stage: Stage
