@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
@@ -227,7 +228,8 @@ class Explanation:
                 names = " → ".join(s.short for s in path.stages)
                 took = "" if path.seconds is None else f", {path.seconds:.3g} s when they last ran"
                 found.append(f"{name}: {names}; one task of each: {size_text(path.bytes)}{took}")
-        found += [f"{s.short}: NumPy's loops for {s.interpreted}" for s in self.stages if s.interpreted]
+        uncompiled = Counter(f"{s.short}: NumPy's loops for {s.interpreted}" for s in self.stages if s.interpreted)
+        found += [line if n == 1 else f"{line} (in {n} stages)" for line, n in uncompiled.items()]
         return (self._peak, *found, *self.notes)
 
     @property

@@ -81,6 +81,19 @@ def test_one_stage_is_no_chain():
     assert (empty.critical_path.stages, empty.critical_path.bytes, empty.measured_path) == ((), 0, None)
 
 
+def test_what_is_said_of_many_stages_is_said_once():
+    x = wr.random.default_rng(0).random((4000, 300), chunks=(500, 300))
+    assert "(in 1 stages)" not in str((x - x.mean(0)).explain())
+    for _ in range(4):
+        x = x - x.mean(0)
+    plan = x.explain()
+    assert sum(bool(stage.interpreted) for stage in plan.stages) == 4
+    assert [line for line in plan.remarks if "NumPy's loops" in line] == [
+        "mean (partial): NumPy's loops for mean (along some axes) (in 4 stages)"
+    ]
+    assert plan._repr_html_().count("loops for mean") == 1
+
+
 @pytest.mark.ranks
 def test_seconds_on_ranks(launch):
     code = (

@@ -154,3 +154,22 @@ def test_months_of_a_chunked_array_read_each_chunk_once():
         stages = wr.explain(getattr(given.groupby("time.month"), func)().data).stages
         assert sum(stage.bytes_read for stage in stages if stage.bytes_read > 10_000) <= given.nbytes, func
         assert not any("transpose" in stage.name and stage.bytes_held > 40_000 for stage in stages), func
+
+
+def test_stages_are_named_by_what_the_user_called():
+    x = lazy(made("f8"), time=30)
+    month = x.groupby("time.month")
+    calls = {
+        "groupby.mean": month - month.mean(),
+        "groupby.max": x.resample(time="MS").max(),
+        "groupby.median": month.median(),
+        "groupby.cumsum": month.cumsum(),
+        "rolling.mean": x.rolling(time=7).mean(),
+    }
+    inside = ("partials", "field", "finished", "rolled", "_")
+    for name, made_of in calls.items():
+        plan = made_of.data.explain()
+        assert name in {stage.name.partition("(")[0].partition(":")[0] for stage in plan.stages}, (name, plan)
+        parts = [part for stage in plan.stages for part in stage.name.split("+")]
+        assert not [part for part in parts if part.startswith(inside) or "(_" in part], plan
+        assert len(set(plan.remarks)) == len(plan.remarks)

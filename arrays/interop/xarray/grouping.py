@@ -6,12 +6,13 @@ import functools
 import importlib
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....graph.chunks.grid import Grid
 from ....graph.errors import ArgumentError, bad
+from ....graph.expr.origin import publish
 from ....graph.kinds.mapping import MapBlocks
 from ...array import Array
 from ...base import make
@@ -33,11 +34,14 @@ from .grouped_trees import (
     reduce_lazy,
 )
 
+if TYPE_CHECKING:
+    from types import FrameType
+
 SIMPLE = tuple(name for name, (kind, _) in KINDS.items() if kind != "moments")
 """What flox needs no compiled functions for."""
 
 
-def _flox(block: Any, labels: tuple[Any, ...], options: dict[str, Any], groups: int) -> Any:
+def flox_reduce(block: Any, labels: tuple[Any, ...], options: dict[str, Any], groups: int) -> Any:
     """Reduce a block; the axis of several quantiles, which flox has in front, goes before those of the groups."""
     found = importlib.import_module("flox").groupby_reduce(block, *labels, **options)[0]
     return np.moveaxis(found, 0, -groups - 1) if _several_quantiles(options) else found
@@ -82,7 +86,7 @@ def groupby_reduce(array: Array, *by: Any, func: Any, axis: Any = None, **option
     inner, outer = (",".join(f"{letter}{i}" for i in range(n)) for letter, n in (("i", ndim), ("o", found.ndim)))
     several = _several_quantiles(options)
     result = apply_gufunc(
-        _flox,
+        flox_reduce,
         f"({inner})->({outer})",
         array,
         output_dtypes=found.dtype,
@@ -218,10 +222,10 @@ def groupby_scan(array: Array, *by: Any, axis: Any = -1, **options: Any) -> Arra
     along = tuple(axis) if isinstance(axis, Iterable) else (axis,)
     if along not in ((-1,), (array.ndim - 1,)) or any(each.ndim != 1 for each in labels):
         raise ArgumentError(bad("groupby_scan", "axis", axis, "the last axis, and labels along it"))
-    return apply_gufunc(_scanned, "(i)->(i)", array, labels=labels, options=options)  # type: ignore[no-any-return]
+    return apply_gufunc(flox_scan, "(i)->(i)", array, labels=labels, options=options)  # type: ignore[no-any-return]
 
 
-def _scanned(block: Any, labels: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def flox_scan(block: Any, labels: tuple[Any, ...], options: dict[str, Any]) -> Any:
     return importlib.import_module("flox").groupby_scan(block, *labels, axis=-1, **options)
 
 
@@ -230,3 +234,13 @@ def _labels(operation: str, by: tuple[Any, ...]) -> tuple[Any, ...]:
         expected = "labels of NumPy's, but in sums, counts, means and extremes: compute() them first"
         raise ArgumentError(bad(operation, "by", "a lazy array", expected))
     return tuple(np.asarray(each) for each in by)
+
+
+def _call(frame: FrameType) -> str:
+    """Return what a user of xarray calls: "groupby.mean"; flox is told `nanmean`, since xarray passes over NaN."""
+    func = frame.f_locals["options"].get("func") if "func" not in frame.f_locals else frame.f_locals["func"]
+    return f"groupby.{str(getattr(func, 'name', func)).removeprefix('nan')}"
+
+
+publish(groupby_reduce, _call)
+publish(groupby_scan, _call)

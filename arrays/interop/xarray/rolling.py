@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....graph.expr.origin import publish
 from ....graph.kinds.mapping import BlockFunction
 from ....workers.kernels.blocks.signal.lines import STATISTICS
 from ...array import Array
@@ -122,3 +123,6 @@ def _running(array: Array, axis: int, name: str, least: int, dtype: np.dtype[Any
     if name == "mean":
         value = value / xp.maximum(count, 1)
     return xp.where(count >= max(least, 1), value, np.nan).astype(dtype)  # type: ignore[no-any-return]
+
+
+publish(_reduced, lambda frame: f"rolling.{frame.f_locals['name']}")
