@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,3 +142,11 @@ def test_lazy_parameters_are_checked_when_they_are_computed():
         rng.negative_binomial(5, wr.full(3, 1e-300)).compute()
     with pytest.raises(wr.ArgumentError, match=r"integers.*uint8"):
         rng.integers(wr.full(3, 9), 400, dtype="u1").compute()
+
+
+def test_the_guide_prints_what_stands_on_it(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "random.md").read_text(encoding="utf-8")
+    found = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    code, expected = ("".join(text for kind, text in found if kind == wanted) for wanted in ("python", "text"))
+    exec(code, {"__name__": "guide"})
+    assert capsys.readouterr().out == expected
