@@ -166,7 +166,10 @@ class Explanation:
 
     @cached_property
     def suggestion(self) -> Suggestion | None:
-        """Chunks with which it has room, where it has none: a task doesn't fit, or more is taken than there is."""
+        """Chunks with which it has room, where it has none: a task doesn't fit, or more is taken than there is.
+
+        None are known for an array of unknown length, of which a note says so.
+        """
         plans = [sketch_plan(array) for array in self._arrays]
         limit = rank_limit(len(session().arenas))
         if not plans or (self.fits and self.peak_bytes <= limit):
@@ -322,8 +325,11 @@ def explain(*arrays: Any) -> Explanation:
         notes.append(f"{busiest.name}: a task takes up to {size_text(one)}, and there are {size_text(limit)} of memory")
     made = [_cost(s, hosts, s.token in later, took.get(s.token), bound.work.get(s.token, 0)) for s in mine]
     cause = next((cost for cost in made if cost.token == bound.stage), None)
+    fits = not refused and one <= limit
+    if not fits or bound.peak > limit:
+        notes += [_describe_unsized(plan) for a, plan in zip(lazy, plans, strict=True) if a._unsized is not None]
     told = tuple(dict.fromkeys(notes))
-    return Explanation(tuple(made), told, bound.peak, bound.held, cause, not refused and one <= limit, tuple(lazy))
+    return Explanation(tuple(made), told, bound.peak, bound.held, cause, fits, tuple(lazy))
 
 
 def _find_refusal(stages: list[Stage], plans: list[Expr], arenas: list[int]) -> str:
@@ -334,6 +340,15 @@ def _find_refusal(stages: list[Stage], plans: list[Expr], arenas: list[int]) -> 
     except OutOfMemory as error:
         return str(error)
     return ""
+
+
+def _describe_unsized(plan: Expr) -> str:
+    """Say why no other chunks are suggested for what has an unknown length."""
+    where = f" at {plan.origin.short}" if plan.origin.file else ""
+    return (
+        f"{plan.label}{where}: no other chunks are suggested, since its length is found when it runs; give what it is "
+        "made of smaller chunks"
+    )
 
 
 def _describe_crowding(stage: Stage, arenas: list[int]) -> str:

@@ -46,6 +46,19 @@ def test_chunks_are_suggested_where_others_follow_from_them(name):
         assert np.allclose(make(chunks).compute(), found)
 
 
+def test_of_unknown_lengths_it_is_said_why_nothing_is_suggested():
+    with wr.Cluster(memory="32 MiB", threads=2):
+        x = wr.random.default_rng(0).random((2500, 2500), chunks=-1)
+        plan = x[x[:, 0] > 0.5].explain()
+        assert plan.suggestion is None
+        assert not plan.fits
+        (note,) = [note for note in plan.notes if "no other chunks are suggested" in note]
+        assert note.startswith("getitem at test_refused.py:")
+        assert "its length is found when it runs" in note
+        small = wr.random.default_rng(0).random((2500, 2500), chunks=250)
+        assert "no other chunks" not in str(small[small[:, 0] > 0.5].explain())
+
+
 def test_what_needs_all_of_an_array_is_to_blame_for_its_block():
     with wr.Cluster(memory="16 MiB", threads=2):
         told = refused(wr.linalg.eigh(wr.ones((2000, 2000), chunks=500))[0].compute)
