@@ -10,11 +10,12 @@ from ...graph.arguments import check_integer
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
-from ..base import as_array, make
+from ..base import ArrayBase, as_array, make
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros
 from ..execution.deferred import defer_unsized
 from ..ops.elementwise.functions import astype
+from ..ops.elementwise.nodes import choose
 from ..ops.reductions import extremes
 from ..ops.reductions import sums as red
 from ..ops.reductions.nodes import native
@@ -48,7 +49,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     minlength : int
         The result has at least this length. Where it covers all numbers, `x` is read only once. Where `x` is known to
         be below it (indices of `argmin` or `digitize`, remainders, random integers, a small array), so is the result's
-        length, and nothing is computed before it is asked for.
+        length, and nothing is computed before it is asked for. Of others the length isn't known, whatever
+        `minlength` is, so `c[:, j] = bincount(…)` computes it. The mask of a selection `x[mask]` is counted at the
+        call, but where its numbers are known to be below `minlength` and there are no weights.
 
     Returns
     -------
@@ -73,12 +76,15 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     >>> wr.bincount([0, 1, 1], weights=[0.5, 1.0, 2.0]).compute()
     array([0.5, 3. ])
     """
+    least = check_integer("bincount", "minlength", minlength, 0, expected="an integer that is not negative")
+    selected = _of_selection(x, least) if weights is None else None
+    if selected is not None:
+        return selected
     array = as_array("bincount", "x", x)
     if array.ndim != 1:
         raise ShapeError(bad("bincount", "x", array.shape, "a 1-D array"))
     if array.dtype.kind not in "biu" and array.shape != (0,):
         raise DTypeError(bad("bincount", "x", array.dtype, "an array of integers that int64 holds"))
-    least = check_integer("bincount", "minlength", minlength, 0, expected="an integer that is not negative")
     dtype = np.dtype(np.int64 if weights is None else np.float64)
     operands = [array]
     if weights is not None:
@@ -93,11 +99,29 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     operands[0] = astype(
         array, np.int8 if array.dtype == bool else np.int64 if array.dtype.kind == "u" else native(array.dtype)
     )
-    bounds = find_bounds(array.expr)
-    if bounds is not None and bounds[0] >= 0 and bounds[1] < least <= MOST:
-        sums = _sums(operands[0], operands[1:], least)
-        return make(BlockFunction("statistics.counts:counted"), (sums,), Grid([Axis.whole(least)]), dtype)
+    if _is_below(array, least):
+        return _counted(operands, least, dtype)
     return defer_unsized("bincount", _count, operands, (least,), (None,), dtype)
+
+
+def _is_below(x: Array, least: int) -> bool:
+    """Whether it is known, and nothing computed for it, that integers are from 0 on and below a number."""
+    bounds = find_bounds(x.expr)
+    return bounds is not None and bounds[0] >= 0 and bounds[1] < least <= MOST
+
+
+def _of_selection(x: Any, least: int) -> Array | None:
+    """Count what a mask selects without its being selected; None of anything else, or where the length isn't known."""
+    chosen = x._unsized.chosen if isinstance(x, ArrayBase) and x._unsized is not None else None
+    if chosen is None or chosen.whole.ndim != 1 or x.dtype.kind not in "biu" or not _is_below(chosen.whole, least):
+        return None
+    numbers = choose("bincount", chosen.mask, astype(chosen.whole, np.int64), np.int64(least))  # others lie beyond
+    return _counted([numbers], least + 1, np.dtype(np.int64))[:least]
+
+
+def _counted(operands: list[Array], length: int, dtype: np.dtype[Any]) -> Array:
+    sums = _sums(operands[0], operands[1:], length)
+    return make(BlockFunction("statistics.counts:counted"), (sums,), Grid([Axis.whole(length)]), dtype)
 
 
 def _count(x: Array, *rest: Any) -> Generator[Any, Any, Array]:

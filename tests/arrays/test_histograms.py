@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.scheduler.session.cluster import session
 from windrow.workers.kernels.blocks.statistics import histograms
 
 RNG = np.random.default_rng(6)
@@ -182,6 +183,26 @@ def test_bincount(top, minlength, chunks):
     weights = RNG.random(100)
     heavy = wr.bincount(x, wr.from_array(weights, chunks=41), minlength=minlength)
     np.testing.assert_allclose(heavy.compute(), np.bincount(data, weights, minlength))
+
+
+def test_bincount_of_a_selection_computes_nothing_before_it_is_asked_for(monkeypatch):
+    data = RNG.integers(0, 50, 100)
+    taken = data > 5
+    x = wr.from_array(data, chunks=30) * 3
+    mask = x > 15
+    with monkeypatch.context() as patched:
+        patched.setattr(type(session()), "run", lambda *args, **kwargs: pytest.fail("it is computed"))
+        numbers = x[mask] % 7
+        counts = wr.bincount(numbers, minlength=9)
+        assert counts.shape == (9,)
+        table = wr.zeros((9, 2))
+        table[:, 1] = counts
+    expected = np.bincount(data[taken] * 3 % 7, minlength=9)
+    np.testing.assert_array_equal(counts.compute(), expected)
+    np.testing.assert_array_equal(table.compute()[:, 1], expected)
+    weights = wr.from_array(np.arange(100.0), chunks=30)[mask]
+    heavy = wr.bincount(numbers, weights, minlength=9)
+    np.testing.assert_array_equal(heavy.compute(), np.bincount(data[taken] * 3 % 7, np.arange(100.0)[taken], 9))
 
 
 def test_bincount_is_as_long_as_the_data_say():
