@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import mmap
@@ -169,6 +170,25 @@ def test_what_fits_is_not_spilled():
         kept = (wr.arange(15 * MIB // 8, chunks=MIB // 8) * 2.0).persist()
         wr.wait(kept)
         assert not cluster._session.engine.local.spills
+
+
+def test_spill_files_are_gone_with_their_chunks():
+    """Not when Python next looks for cycles: until then they would take their space on disk."""
+    before = _mapped_files()
+    gc.disable()
+    try:
+        with wr.Cluster(memory="40 MiB", threads=2):
+            for seed in range(3):
+                x, y = (wr.random.default_rng((seed, k)).normal(size=(1400, 3000), chunks=(140, -1)) for k in range(2))
+                spilled = wr.sort(wr.cumsum(x, axis=0) + wr.cumsum(y, axis=0)[::-1], axis=0)
+                assert np.isfinite(float(spilled.std()))
+        assert _mapped_files() == before
+    finally:
+        gc.enable()
+
+
+def _mapped_files():
+    return [line for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith("(deleted)")]
 
 
 def test_places_stay_while_they_are_written(monkeypatch):

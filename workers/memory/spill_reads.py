@@ -73,18 +73,18 @@ class SpillReads:
     """
 
     def __init__(self, run: Run, reader: BatchReader, fits: bool, path: Callable[[int, int], str]) -> None:
-        self._reader, self._fits, self._path = reader, fits, path
+        self._fits, self._path = fits, path  # not the reader, which has this: together they would keep files mapped
         self._files: dict[tuple[int, int], Bytes] = {}
         self._parts: set[tuple[tuple[int, int], int, int]] = set()
         stage = reader.stage
         for places, producer in zip(run.inputs, reader.producers, strict=True):
             for i in (places.sources >= 0).nonzero()[0].tolist():
                 at, size = int(places.offsets[i]), int(producer.all_slab_bytes[places.tasks[i]])
-                self._add((int(places.owners[i]), int(places.sources[i])), at, at + size)
+                self._add(reader, (int(places.owners[i]), int(places.sources[i])), at, at + size)
         each = stage.domain.largest * math.prod(stage.groups) * stage.blocks_per_task * stage.dtype.itemsize
         taken = WHOLE * each * len(run.tasks) * max(1, len(run.inputs))
         if self._all_bytes() > taken and not fits:
-            self._take_pieces(run)
+            self._take_pieces(run, reader)
         if not fits:
             for memory in self._files.values():
                 advise(memory, mmap.MADV_RANDOM)
@@ -99,31 +99,31 @@ class SpillReads:
     def _all_bytes(self) -> int:
         return sum(end - begin for _, begin, end in self._parts)
 
-    def _add(self, file: tuple[int, int], begin: int, end: int) -> None:
+    def _add(self, reader: BatchReader, file: tuple[int, int], begin: int, end: int) -> None:
         """Add whole pages of a file, where it can be read in place."""
         if file not in self._files:
-            memory = self._reader.memory(SlabPlace(file[0], 0, file[1]))
+            memory = reader.memory(SlabPlace(file[0], 0, file[1]))
             if memory is None:
                 return
             self._files[file] = memory
         self._parts.add((file, begin - begin % PAGE, min(end + -end % PAGE, self._files[file].nbytes)))
 
-    def _take_pieces(self, run: Run) -> None:
+    def _take_pieces(self, run: Run, reader: BatchReader) -> None:
         """Have the parts be what is taken of each block, from the first byte to the last, instead of slabs."""
         self._parts.clear()
-        for number, block, take in list_read(self._reader.stage, run.tasks):
-            producer = self._reader.producers[number]
-            place = self._reader.places[number][block // producer.blocks_per_task]
+        for number, block, take in list_read(reader.stage, run.tasks):
+            producer = reader.producers[number]
+            place = reader.places[number][block // producer.blocks_per_task]
             if place.source < 0:
                 continue
             whole = take or tuple(slice(None) for _ in producer.grid.shape)
-            region, _ = region_of(producer, place, self._reader.at(number, block), block, whole)
+            region, _ = region_of(producer, place, reader.at(number, block), block, whole)
             if all(region.shape):
                 steps = zip(region.shape, region.strides, strict=True)
                 ends = [(count - 1) * step for count, step in steps]
                 first = region.offset + sum(min(0, end) for end in ends)
                 last = region.offset + sum(max(0, end) for end in ends) + region.itemsize
-                self._add((place.owner, place.source), first, last)
+                self._add(reader, (place.owner, place.source), first, last)
 
     def begin(self) -> None:
         """Ask for what wasn't asked for ahead; from any thread."""
