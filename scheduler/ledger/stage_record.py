@@ -231,7 +231,10 @@ class StageRecord:
         """Return tasks that were taken from a rank's queue and could not be placed."""
         self.nready += len(tasks)
         self.lengths[rank] += len(tasks)
-        self.queues[rank].appendleft(tasks)
+        if self.places is None:
+            self.queues[rank].appendleft(tasks)
+        else:  # what comes before the later of them may stand in the queue by now
+            self._put(self.queues[rank], tasks)
 
     def withdraw(self, tasks: Index) -> None:
         """Let tasks wait or be ready no longer."""

@@ -20,6 +20,7 @@ from windrow.scheduler.admission.admission import PLENTY, find_allowance
 from windrow.scheduler.admission.bound import Room, find_bound
 from windrow.scheduler.admission.sequence import Order, SequenceStep, best_order
 from windrow.scheduler.ledger.ledger import Ledger
+from windrow.scheduler.ledger.stage_record import StageRecord
 
 F8 = np.dtype("f8")
 STEPS, SIDE = 60, 3500
@@ -96,6 +97,21 @@ def test_a_mean_of_many_steps_holds_few_of_them():
     ledger, roots = Ledger([1 << 36], [2]), means_of_products()
     ledger.add(lower(roots, lambda token: False), True)
     assert run(ledger, roots, 1) < 36 * CHUNK
+
+
+def test_tasks_that_are_not_admitted_go_back_to_their_place_in_the_queue():
+    """In front of earlier ones they would keep the head of the order from running."""
+    (stage,) = lower([drawn(1, [Axis.regular(8 << 20, 1 << 20)])], lambda token: False)
+    record = StageRecord(stage, places=np.arange(8))
+    for tasks in ([0, 4, 6], [1, 2], [3, 5, 7]):
+        record.enqueue(np.array(tasks), np.zeros(len(tasks), np.int64))
+    order = []
+    while record.nready:
+        tasks, queue = record.dequeue(0, 3, 0)
+        order.append(int(tasks[0]))
+        if len(tasks) > 1:
+            record.put_back(queue, tasks[1:])
+    assert order == sorted(order)
 
 
 def rows(*pairs, readers, read):
