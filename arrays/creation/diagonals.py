@@ -13,7 +13,7 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ...workers.config import config
-from ..base import as_array, check_axis, check_shape, grid_for, make
+from ..base import LONGEST, as_array, check_axis, check_shape, grid_for, make
 from ..chunking.rechunk import regrid
 from ..ops.elementwise.functions import where
 from ..ops.moves.axis_moves import expand_dims, moveaxis
@@ -195,11 +195,14 @@ def diag(v: Any, k: int = 0) -> Array:
     if x.ndim != 1:
         raise ShapeError(bad("diag", "v", x.shape, "a 1-D or 2-D array"))
     offset = _offset("diag", "k", k)
-    check_shape("diag", len(x) + abs(offset), "k")
+    if len(x) + abs(offset) > LONGEST:
+        raise ShapeError(bad("diag", "k", k, "a matrix of fewer than 2**63 rows"))
     front, back = (0, offset) if offset >= 0 else (-offset, 0)
     n = front + len(x) + back
     grid = _around(x.expr.grid.axes[0], front, back, x.dtype) or grid_for("diag", "auto", (n, n), x.dtype)
-    padded = make(Move("diag", (Route(((0, Slice(-front)),)),), 0), (x,), Grid(grid.axes[:1]), x.dtype)
+    padded = make(
+        Move("diag", (Route(((0, Slice(-front)),)),), np.zeros((), x.dtype)[()]), (x,), Grid(grid.axes[:1]), x.dtype
+    )
     i, j = expand_dims(_positions(grid.axes[0], offset), 1), _positions(grid.axes[1], 0)
     placed: Array = where(i == j, expand_dims(padded, 1), np.zeros((), x.dtype))
     return placed

@@ -82,9 +82,11 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **keywords: A
 
     Notes
     -----
-    Operands are contracted in pairs, those first whose product is smallest, whatever `optimize` says; NumPy contracts
-    them all at once by default. Windows of `sliding_window_view` are summed over other axes before they slide, and
-    weighted by a vector without being made: last digits may differ from those of a product of the same numbers.
+    Operands are contracted in pairs, those first whose product is smallest, whatever `optimize` says; NumPy
+    contracts them all at once by default. A label that one operand alone has is summed before products are taken,
+    as NumPy's `optimize=True` does: of no rows, or of infinities of both signs, it gives what that gives. Windows
+    of `sliding_window_view` are summed over other axes before they slide, and weighted by a vector without being
+    made: last digits may differ from those of a product of the same numbers.
 
     Examples
     --------

@@ -133,6 +133,29 @@ def test_put_along_axis(chunks, axis):
         wr.put_along_axis(x, np.ones((1, 1, 1), int), 0, axis)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "c8", "?", "U3", "S2", "M8[D]", "V5", [("a", "i4"), ("b", "U2")]], ids=str)
+@pytest.mark.parametrize("k", [0, 2, -3])
+def test_matrices_of_a_diagonal_are_numpys(dtype, k):
+    v = np.arange(140, dtype=np.uint8).tobytes()
+    v = (
+        np.frombuffer(v, "V5")[:7]
+        if dtype == "V5"
+        else np.arange(7).astype("i8").astype(dtype if isinstance(dtype, str) else "U2").astype(dtype)
+    )
+    for chunks in (7, 3):
+        x = wr.diag(wr.from_array(v, chunks=chunks), k).compute()
+        assert x.dtype == np.diag(v, k).dtype
+        assert x.tobytes() == np.diag(v, k).tobytes()
+
+
+def test_a_matrix_of_a_long_diagonal_has_chunks_of_the_usual_size():
+    x = wr.diag(wr.ones(10_000, chunks=-1), 1)
+    assert max(x.chunks[0]) * max(x.chunks[1]) * 8 <= wr.config.chunk_bytes
+    assert wr.diag(wr.ones(10, chunks=4)).chunks == ((4, 4, 2), (4, 4, 2))
+    with pytest.raises(wr.ShapeError, match=r"'k' is 1180591620717411303424; expected a matrix of fewer than"):
+        wr.diag(wr.ones(50), 2**70)
+
+
 @pytest.mark.parametrize("wrap", [False, True])
 @pytest.mark.parametrize("shape", [(4, 6), (7, 3), (8, 2), (3, 3, 3), (1, 1), (0, 4)])
 def test_fill_diagonal(shape, wrap):
