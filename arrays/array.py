@@ -172,10 +172,10 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     # ------------------------------------------------------------------ Python's protocols
 
     def __getitem__(self, key: Any) -> Array:
-        found = getitem(self, key)
-        if found.ndim and is_view_key(key):
-            note_view(found, self)
-        return found
+        selection = getitem(self, key)
+        if selection.ndim and is_view_key(key):
+            note_view(selection, self)
+        return selection
 
     def __setitem__(self, key: Any, value: Any) -> None:
         while not self._replace(self._expr, _assigned(self, key, value).expr):
@@ -199,9 +199,9 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     def _single(self, operation: str) -> Any:
         if self.expr.grid.size != 1:
             raise ArgumentError(f"{operation}: array has shape {self.shape}; expected a single element")
-        found = element(self)
-        if found is not None:
-            return found
+        scalar = element(self)
+        if scalar is not None:
+            return scalar
         warn_turns(1)
         return compute_value(self).reshape(())[()]
 
@@ -402,10 +402,10 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
             )
         if self.ndim or element(self) is None:
             warn_turns()
-        found = np.asarray(compute_value(self), dtype)
+        values = np.asarray(compute_value(self), dtype)
         if copy is not True and is_blank(self.expr):
-            found.flags.writeable = False  # else what a library fills would go nowhere, without a word
-        return found
+            values.flags.writeable = False  # else what a library fills would go nowhere, without a word
+        return values
 
     @property
     def __numpy_dtype__(self) -> Any:
@@ -473,8 +473,8 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     # ------------------------------------------------------------------ Arrow's PyCapsules
 
     def __arrow_array__(self, type: Any = None) -> pyarrow.Array:
-        found = arrow.elements(self)
-        return found if type is None or type == found.type else found.cast(type)
+        elements = arrow.elements(self)
+        return elements if type is None or type == elements.type else elements.cast(type)
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
         from .creation.arrow_stream import arrow_array

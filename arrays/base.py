@@ -241,12 +241,12 @@ def gives_view(function: Callable[P, Array]) -> Callable[P, Array]:
     @aside
     @functools.wraps(function)
     def view(*args: P.args, **keywords: P.kwargs) -> Array:
-        found = function(*args, **keywords)
+        array = function(*args, **keywords)
         of = args[0] if args else next(iter(keywords.values()), None)
-        made = found is not of and found._unsized is None and found.ndim > 0
-        if made and isinstance(of, ArrayBase) and not keywords.get("copy"):
-            note_view(found, of, reshaped=True)
-        return found
+        is_new = array is not of and array._unsized is None and array.ndim > 0
+        if is_new and isinstance(of, ArrayBase) and not keywords.get("copy"):
+            note_view(array, of, reshaped=True)
+        return array
 
     return view
 
@@ -358,17 +358,17 @@ def as_array_nocopy(operation: str, argument: str, value: Any) -> Array:
     if isinstance(value, ArrayBase):
         return wrap(value.expr)
     if isinstance(value, np.ndarray):
-        found = value
+        array = value
     elif isinstance(value, (SCALARS, list | tuple | str | bytes)) or hasattr(value, "__array__"):
-        found = plain_array(operation, argument, value)
-        for each in found.flat if found.dtype == object else ():
+        array = plain_array(operation, argument, value)
+        for each in array.flat if array.dtype == object else ():
             if type(each) is int and not -(2**63) <= each < 2**64:
                 raise RangeError(bad(operation, argument, each, "an integer of 64 bits, or a float"))
     else:
         raise ArgumentError(bad(operation, argument, value, "a Windrow or NumPy array, a number or a text"))
-    check_dtype(operation, argument, found.dtype)
+    check_dtype(operation, argument, array.dtype)
     not_masked(operation, argument, value)
-    return wrap_host(found, grid_for(operation, "auto", found.shape, found.dtype), found.dtype, in_place=True)
+    return wrap_host(array, grid_for(operation, "auto", array.shape, array.dtype), array.dtype, in_place=True)
 
 
 def plain_array(operation: str, argument: str, value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
@@ -397,23 +397,23 @@ def check_dtype(operation: str, argument: str, dtype: Any, source: DType | None 
     What `dtype` leaves open, the length of texts or a unit of time, follows from the source, which is to be cast.
     """
     try:
-        found: DType = np.dtype(dtype)
+        numpy_dtype: DType = np.dtype(dtype)
     except TypeError as error:
         raise DTypeError(bad(operation, argument, dtype, "a dtype of NumPy")) from error
-    if found.hasobject:
+    if numpy_dtype.hasobject:
         how = "a dtype without Python objects, which only one process has: astype(float) or astype(str) cast them"
-        raise DTypeError(bad(operation, argument, found, how))
-    parts = [found[name] for name in found.names or ()] or [found]
+        raise DTypeError(bad(operation, argument, numpy_dtype, how))
+    parts = [numpy_dtype[name] for name in numpy_dtype.names or ()] or [numpy_dtype]
     if any(part.base.isbuiltin == 2 for part in parts):  # what a library registered, such as bfloat16 of ml_dtypes
         how = "a dtype of NumPy's own; astype('f4') casts the elements to one that holds all numbers of bfloat16"
-        raise DTypeError(bad(operation, argument, found, how))
+        raise DTypeError(bad(operation, argument, numpy_dtype, how))
     if source is not None:
-        found = np.empty(0, source).astype(found).dtype
-    if found.byteorder in "<>" and found.isnative:  # zarr's and h5py's say "<" of what others call "="
-        found = found.newbyteorder("=")
-    if found.kind in "SUV" and found.itemsize == 0 and found.names is None:
-        raise DTypeError(bad(operation, argument, found, "a dtype of a known size, such as 'U8'"))
-    return found
+        numpy_dtype = np.empty(0, source).astype(numpy_dtype).dtype
+    if numpy_dtype.byteorder in "<>" and numpy_dtype.isnative:  # zarr's and h5py's say "<" of what others call "="
+        numpy_dtype = numpy_dtype.newbyteorder("=")
+    if numpy_dtype.kind in "SUV" and numpy_dtype.itemsize == 0 and numpy_dtype.names is None:
+        raise DTypeError(bad(operation, argument, numpy_dtype, "a dtype of a known size, such as 'U8'"))
+    return numpy_dtype
 
 
 def check_device(operation: str, device: Any, argument: str = "device") -> None:
@@ -424,18 +424,18 @@ def check_device(operation: str, device: Any, argument: str = "device") -> None:
 
 def check_axis(operation: str, axis: Any, ndim: int, argument: str = "axis") -> int:
     """Return an axis as a number from 0 on."""
-    found = check_integer(operation, argument, axis)
-    if not -ndim <= found < ndim:
-        raise AxisError(bad(operation, argument, found, f"an axis of an array of {ndim} axes"))
-    return found % ndim
+    number = check_integer(operation, argument, axis)
+    if not -ndim <= number < ndim:
+        raise AxisError(bad(operation, argument, number, f"an axis of an array of {ndim} axes"))
+    return number % ndim
 
 
 def check_axes(operation: str, axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:
     """Return axes (None: all; an integer or a sequence of them) as sorted numbers from 0 on."""
     if axis is None:
         return tuple(range(ndim))
-    given = axis if isinstance(axis, tuple | list) else (axis,)
-    axes = [check_axis(operation, a, ndim, argument) for a in given]
+    entries = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = [check_axis(operation, a, ndim, argument) for a in entries]
     if len(set(axes)) != len(axes):
         raise ShapeError(bad(operation, argument, axis, "each axis once"))
     return tuple(sorted(axes))
@@ -458,20 +458,20 @@ def few(operation: str, argument: str, value: Any, expected: str, most: int = MO
 
 def check_shape(operation: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
     """Return a shape as a tuple."""
-    given = (shape,) if is_integer(shape) else few(operation, argument, shape, "an integer or a tuple of integers")
+    entries = (shape,) if is_integer(shape) else few(operation, argument, shape, "an integer or a tuple of integers")
     try:
-        found = tuple(given)
+        lengths = tuple(entries)
     except TypeError as error:
         raise ArgumentError(bad(operation, argument, shape, "an integer or a tuple of integers")) from error
-    for n in found:
+    for n in lengths:
         if not is_integer(n):
             raise ArgumentError(bad(operation, argument, shape, "an integer or a tuple of integers"))
-    found = tuple(map(operator.index, found))
-    if min(found, default=0) < 0:
+    lengths = tuple(map(operator.index, lengths))
+    if min(lengths, default=0) < 0:
         raise ShapeError(bad(operation, argument, shape, "lengths that are not negative"))
-    if max(found, default=0) > LONGEST or math.prod(found) > LONGEST:
+    if max(lengths, default=0) > LONGEST or math.prod(lengths) > LONGEST:
         raise ShapeError(bad(operation, argument, shape, "fewer than 2**63 elements, which int64 can count"))
-    return found
+    return lengths
 
 
 def broadcast_shape(operation: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:

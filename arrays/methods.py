@@ -335,13 +335,13 @@ class Methods(ArrayBase):
 
     @documented(axis_moves.transpose)
     def transpose(self, *axes: Any) -> Array:
-        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return axis_moves.transpose(self, given or None)
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return axis_moves.transpose(self, order or None)
 
     @documented(reshaping.reshape)
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None, chunks: Any = None) -> Array:
-        given = shape[0] if len(shape) == 1 else shape
-        return reshaping.reshape(self, given, order, copy=copy, chunks=chunks)
+        new_shape = shape[0] if len(shape) == 1 else shape
+        return reshaping.reshape(self, new_shape, order, copy=copy, chunks=chunks)
 
     @documented(searching.compress)
     def compress(self, condition: Any, axis: int | None = None, out: None = None) -> Array:

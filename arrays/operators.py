@@ -55,15 +55,15 @@ def _in_place(function: Binary, symbol: str) -> Binary:
     def forward(self: ArrayBase, other: Any) -> Any:
         if not _is_taken(symbol, other):
             return NotImplemented
-        found = function(self, other)
-        if not _same_places(found, self) and found.shape != self.shape:
-            raise ShapeError(f"{symbol}: the result has shape {found.shape}; expected {self.shape}, the array's own")
-        if not np.can_cast(found.dtype, self.dtype, casting="same_kind"):
+        result = function(self, other)
+        if not _same_places(result, self) and result.shape != self.shape:
+            raise ShapeError(f"{symbol}: the result has shape {result.shape}; expected {self.shape}, the array's own")
+        if not np.can_cast(result.dtype, self.dtype, casting="same_kind"):
             raise DTypeError(
-                f"{symbol}: the result has dtype {found.dtype}, which doesn't go into an array of {self.dtype}; "
+                f"{symbol}: the result has dtype {result.dtype}, which doesn't go into an array of {self.dtype}; "
                 f"write x = x {symbol[:-1]} y, or cast"
             )
-        self._become(cast(found, self.dtype))
+        self._become(cast(result, self.dtype))
         warn_apart(self, symbol)
         return self
 
@@ -110,10 +110,10 @@ def _equality(function: Ufunc, symbol: str) -> Binary:
         elif not isinstance(other, type) and any(
             hasattr(other, n) for n in ("__array_ufunc__", "__array_priority__", "__iter__")
         ):
-            found = getattr(type(other), symbol)(other, self)
-            if found is NotImplemented:
+            comparison = getattr(type(other), symbol)(other, self)
+            if comparison is NotImplemented:
                 raise TypeError(bad(function.__name__, "x2", other, "an array, a number, or a sequence of them"))
-            return found
+            return comparison
         else:
             other = None
         return (
@@ -129,15 +129,15 @@ def _as_plain(number: Any) -> int | float | complex | None:
     """Return Python's own number that equals another, such as a fraction; None where there is none."""
     for kind in (int, float, complex):
         with suppress(ValueError, OverflowError, TypeError):
-            if (found := kind(number)) == number:
-                return found
+            if (plain := kind(number)) == number:
+                return plain
     return None
 
 
 def _one(function: Ufunc) -> Callable[[Any], Array]:
     def forward(self: ArrayBase) -> Array:
-        found: Array = function(self)
-        return found
+        result: Array = function(self)
+        return result
 
     return forward
 

@@ -38,8 +38,8 @@ class Refit:
         arguments = [wrap(next(left)) if value is OPERAND else value for value in self.arguments]
         with standing(node.origin):
             built = self.function(*arguments)
-        found: Expr = (built if self.number is None else built[self.number]).expr
-        return found
+        expr: Expr = (built if self.number is None else built[self.number]).expr
+        return expr
 
 
 OPERAND = object()
@@ -54,13 +54,13 @@ def refittable(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def build(*args: P.args, **keywords: P.kwargs) -> R:
-        found = function(*args, **keywords)
+        result = function(*args, **keywords)
         again = functools.partial(function, **keywords) if keywords else function
-        several = isinstance(found, tuple)
-        for number, array in enumerate(found if isinstance(found, tuple) else (found,)):
+        several = isinstance(result, tuple)
+        for number, array in enumerate(result if isinstance(result, tuple) else (result,)):
             if isinstance(array, ArrayBase):
                 note_refit(array, again, args, number if several else None)
-        return found
+        return result
 
     return build
 

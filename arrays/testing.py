@@ -199,9 +199,9 @@ def assert_consistent(x: Any) -> None:
     """
     _check_chunks("assert_consistent", x)
     said = x.shape, x.dtype
-    found = np.asarray(x.compute())
-    if (found.shape, found.dtype) != said:
-        raise AssertionError(f"assert_consistent: {x!r} computes to shape {found.shape} and dtype {found.dtype}")
+    computed = np.asarray(x.compute())
+    if (computed.shape, computed.dtype) != said:
+        raise AssertionError(f"assert_consistent: {x!r} computes to shape {computed.shape} and dtype {computed.dtype}")
 
 
 def chunkings(shape: Any) -> Iterator[Chunks]:

@@ -28,16 +28,16 @@ def read(value: Any, dtype: DType) -> Values:
 
 def copied(value: Any, dtype: DType) -> Values:
     """Copy a value as `copyto` and `full` do: what has a fraction, and NaN, is cast."""
-    found = np.empty(np.shape(value), dtype)
-    np.copyto(found, value, casting="unsafe")
-    return found
+    array = np.empty(np.shape(value), dtype)
+    np.copyto(array, value, casting="unsafe")
+    return array
 
 
 def assigned(value: Any, dtype: DType) -> Values:
     """Set a value as `x[0] = value` and `x[:] = value` do, and the `initial` of a reduction."""
-    found = np.empty((), dtype)
-    found[()] = value
-    return found
+    array = np.empty((), dtype)
+    array[()] = value
+    return array
 
 
 def hold(operation: str, argument: str, value: Any, dtype: DType, by: Rule = read) -> Values:

@@ -28,8 +28,8 @@ def check_integer(
         It is none, or out of bounds; `expected` says what was, where that is more than an integer.
     """
     if is_integer(value):
-        found = operator.index(value)
-        if (least is None or found >= least) and (most is None or found <= most):
-            return found
+        number = operator.index(value)
+        if (least is None or number >= least) and (most is None or number <= most):
+            return number
     bounds = "" if least is None else f" from {least} on" if most is None else f" from {least} to {most}"
     raise ArgumentError(bad(operation, argument, value, expected or f"an integer{bounds}"))

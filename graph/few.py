@@ -56,10 +56,10 @@ def distinct(values: Index) -> Index:
         return values
     if len(values) <= FEW:
         return np.array(sorted(set(values.tolist())), values.dtype)
-    found = np.sort(values)
-    first = np.ones(len(found), bool)
-    np.not_equal(found[1:], found[:-1], out=first[1:])
-    return found[first]
+    ordered = np.sort(values)
+    first = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 def add_each(column: NDArray[np.int32], rows: Index, amount: int) -> None:
@@ -84,10 +84,10 @@ def put(into: Array, part: Array) -> None:
 
 def stack(parts: Sequence[Array]) -> Array:
     """Return arrays of one shape and type as one, like `numpy.stack`."""
-    made = np.empty((len(parts), *parts[0].shape), parts[0].dtype)
+    stacked = np.empty((len(parts), *parts[0].shape), parts[0].dtype)
     for k, part in enumerate(parts):
-        put(made[k, ...], part)
-    return made
+        put(stacked[k, ...], part)
+    return stacked
 
 
 def _are_alike(into: Array, part: Array) -> bool:

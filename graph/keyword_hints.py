@@ -38,8 +38,8 @@ def near(name: str, names: Iterable[str]) -> str:
     import difflib
 
     known = {n.lower(): n for n in names}
-    found = difflib.get_close_matches(name.lower(), known, 1, 0.7)
-    return f"did you mean {known[found[0]]!r}?" if found else ""
+    matches = difflib.get_close_matches(name.lower(), known, 1, 0.7)
+    return f"did you mean {known[matches[0]]!r}?" if matches else ""
 
 
 @aside

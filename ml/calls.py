@@ -104,14 +104,14 @@ class _Call:
         self.pickled, self.number, self.threads = pickled, number, threads
 
     def __call__(self, *aside: Values) -> Values:
-        found = self.outcome(aside)
+        outcome = self.outcome(aside)
         out = np.zeros(ROOM, np.uint8)
-        out[:HEAD] = np.frombuffer(len(found).to_bytes(HEAD, "little"), np.uint8)
-        if len(found) <= ROOM - HEAD:
-            out[HEAD : HEAD + len(found)] = np.frombuffer(found, np.uint8)
+        out[:HEAD] = np.frombuffer(len(outcome).to_bytes(HEAD, "little"), np.uint8)
+        if len(outcome) <= ROOM - HEAD:
+            out[HEAD : HEAD + len(outcome)] = np.frombuffer(outcome, np.uint8)
             return out
         with _guard:
-            _outcomes[self.number] = found
+            _outcomes[self.number] = outcome
             while len(_outcomes) > KEPT:
                 _outcomes.popitem(last=False)
         return out
@@ -121,14 +121,14 @@ class _Call:
         try:
             function = _Unpickler(io.BytesIO(self.pickled), aside).load()
             with limit_threads(self.threads):
-                found = function()
+                returned = function()
         except Exception as error:
             return _pack_error(error)
         try:
-            return bytes(cloudpickle.dumps((True, found, "")))
+            return bytes(cloudpickle.dumps((True, returned, "")))
         except Exception as error:
-            told = f"joblib: what a call gave can't be pickled: {type(error).__name__}: {error}"
-            return _pack_error(WindrowError(told))
+            message = f"joblib: what a call gave can't be pickled: {type(error).__name__}: {error}"
+            return _pack_error(WindrowError(message))
 
 
 def _pack_error(error: Exception) -> bytes:
@@ -148,14 +148,14 @@ class _Rest:
 
     def __call__(self, first: Values, *aside: Values) -> Values:
         with _guard:
-            found = _outcomes.pop(self.call.number, None)
-        if found is None:
-            found = self.call.outcome(aside)
-        if len(found) > self.size:
-            told = f"joblib: a call was made again, gave {len(found)} bytes instead of {self.size}"
-            found = _pack_error(WindrowError(f"{told}; expected the same result for the same call"))
+            outcome = _outcomes.pop(self.call.number, None)
+        if outcome is None:
+            outcome = self.call.outcome(aside)
+        if len(outcome) > self.size:
+            message = f"joblib: a call was made again, gave {len(outcome)} bytes instead of {self.size}"
+            outcome = _pack_error(WindrowError(f"{message}; expected the same result for the same call"))
         out = np.zeros(self.size, np.uint8)
-        out[: len(found)] = np.frombuffer(found, np.uint8)
+        out[: len(outcome)] = np.frombuffer(outcome, np.uint8)
         return out
 
 
@@ -233,11 +233,11 @@ class Caller:
             content = head[HEAD : HEAD + size]
         else:
             content = self._bytes(self._make("result", _Rest(call, size), [first, *operands], size))
-        good, found, text = pickle.loads(content)
+        good, outcome, text = pickle.loads(content)
         if good:
-            return found
-        found.add_note("remote traceback:\n" + text.rstrip())
-        raise found
+            return outcome
+        outcome.add_note("remote traceback:\n" + text.rstrip())
+        raise outcome
 
     def cancel(self) -> None:
         """Drop calls that haven't begun; those that run go on, and are dropped when they end."""

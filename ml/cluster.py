@@ -103,8 +103,8 @@ class KMeans(Lazily, own.KMeans):
         seeds = np.random.SeedSequence(_seed(self.random_state)).spawn(runs)
         tolerance = self.tol * float(rows.var(axis=0).mean()) if self.tol else 0.0
         finite("KMeans.fit", X=tolerance)
-        found = [self._lloyd(arrays, tolerance, np.random.default_rng(seed)) for seed in seeds]
-        self.inertia_, centres, self.n_iter_, settled = min(found, key=lambda run: run[0])
+        solutions = [self._lloyd(arrays, tolerance, np.random.default_rng(seed)) for seed in seeds]
+        self.inertia_, centres, self.n_iter_, settled = min(solutions, key=lambda run: run[0])
         if not settled and self.tol > 0:
             message = f"KMeans: no convergence in max_iter={self.max_iter} iterations"
             warn(message, ConvergenceWarning)
@@ -132,9 +132,9 @@ class KMeans(Lazily, own.KMeans):
         settled, turns = False, 0
         while turns < self.max_iter and not settled:
             turns += 1
-            found = total(sums, arrays, (k, d + 1), centres, origin)
-            finite("KMeans.fit", X=found)
-            moved = _move_centres(arrays, found, centres, origin)
+            cluster_sums = total(sums, arrays, (k, d + 1), centres, origin)
+            finite("KMeans.fit", X=cluster_sums)
+            moved = _move_centres(arrays, cluster_sums, centres, origin)
             shift, centres = float(((moved - centres) ** 2).sum()), moved
             settled = shift <= tolerance
         return float(total(costs, arrays, (), centres, origin)), centres + origin, turns, settled
@@ -142,8 +142,8 @@ class KMeans(Lazily, own.KMeans):
     def _start(self, arrays: list[Array], rng: np.random.Generator) -> Values:
         rows = arrays[0]
         if not isinstance(self.init, str):
-            given = self.init(rows, self.n_clusters, random_state=rng) if callable(self.init) else self.init
-            centres = np.asarray(given, np.float64)
+            initial = self.init(rows, self.n_clusters, random_state=rng) if callable(self.init) else self.init
+            centres = np.asarray(initial, np.float64)
             if centres.shape != (self.n_clusters, rows.shape[1]):
                 expected = f"centres of shape {(self.n_clusters, rows.shape[1])}"
                 raise ShapeError(bad("KMeans.fit", "init", centres.shape, expected))
@@ -200,8 +200,8 @@ def _square_distances(X: Values, centres: Values) -> Values:
 
 def _cost(X: Values, *more: Values) -> Values:
     *weights, centres = more
-    found = _square_distances(X, centres)
-    return np.asarray(weights[0] @ found if weights else found.sum())
+    squared_distances = _square_distances(X, centres)
+    return np.asarray(weights[0] @ squared_distances if weights else squared_distances.sum())
 
 
 def _pick_rows(X: Values, *more: Any, block: int) -> Values:

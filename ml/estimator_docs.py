@@ -41,13 +41,13 @@ def _cut(text: str) -> tuple[str, dict[str, str]]:
 
 def _entries(text: str) -> dict[str, tuple[str, str]]:
     """Return kind and text, its first paragraph, of each parameter of a section."""
-    found = {}
+    entries = {}
     for entry in re.split(r"\n(?=\w)", text.strip("\n")):
         head, _, body = entry.partition("\n")
         name, _, kind = head.partition(" : ")
         paragraph = re.split(r"\n\s*\n|\n\s*\.\. ", textwrap.dedent(body).strip())[0]
-        found[name.strip()] = " ".join(kind.split()), " ".join(paragraph.split())
-    return found
+        entries[name.strip()] = " ".join(kind.split()), " ".join(paragraph.split())
+    return entries
 
 
 def _shortened(text: str) -> str:

@@ -41,10 +41,10 @@ def tags_of(tags: Any, estimator: Any) -> Any:
     """Return scikit-learn's tags of a meta-estimator, with what the estimator inside says of its kind and targets."""
     inner = getattr(estimator, "__sklearn_tags__", None)
     if inner is not None:
-        told = inner()
-        tags.estimator_type, tags.classifier_tags = told.estimator_type, told.classifier_tags
-        tags.regressor_tags, tags.target_tags = told.regressor_tags, told.target_tags
-        tags.transformer_tags = told.transformer_tags
+        inner_tags = inner()
+        tags.estimator_type, tags.classifier_tags = inner_tags.estimator_type, inner_tags.classifier_tags
+        tags.regressor_tags, tags.target_tags = inner_tags.regressor_tags, inner_tags.target_tags
+        tags.transformer_tags = inner_tags.transformer_tags
     return tags
 
 
@@ -67,18 +67,20 @@ class _Called:
         if not len(block):
             row = np.zeros((1, *block.shape[1:]), block.dtype)
             return np.empty((0, *self.values(row).shape[1:]), self.dtype)
-        found = self.values(np.ascontiguousarray(block))
-        kept = found.astype(self.dtype, copy=False)
-        fits = np.can_cast(found.dtype, kept.dtype, "same_kind")
-        if not fits or (kept.dtype.kind in "SU" and kept.itemsize < found.itemsize and (kept != found).any()):
+        values = self.values(np.ascontiguousarray(block))
+        kept = values.astype(self.dtype, copy=False)
+        fits = np.can_cast(values.dtype, kept.dtype, "same_kind")
+        if not fits or (kept.dtype.kind in "SU" and kept.itemsize < values.itemsize and (kept != values).any()):
             cls = type(self.estimator).__name__
-            raise DTypeError(bad(f"{cls}.{self.method}", "estimator", found.dtype, f"{self.dtype}, as for a first row"))
+            raise DTypeError(
+                bad(f"{cls}.{self.method}", "estimator", values.dtype, f"{self.dtype}, as for a first row")
+            )
         return kept
 
     def values(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return what the method gives for some rows, as an array, be it sparse or a table."""
-        found = getattr(self.estimator, self.method)(self._name_columns(rows))
-        return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
+        output = getattr(self.estimator, self.method)(self._name_columns(rows))
+        return np.asarray(output.toarray() if hasattr(output, "toarray") else output)
 
     def _name_columns(self, rows: np.ndarray[Any, Any]) -> Any:
         names = getattr(self.estimator, "feature_names_in_", None)
@@ -166,16 +168,16 @@ def score(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> f
     kind = getattr(estimator, "_estimator_type", None) or _kind(estimator)
     if kind not in ("classifier", "regressor"):
         return float(_score_unsupervised(estimator, X, sample_weight))
-    found = over_rows(estimator, "predict", X)
-    truth = beside("score", "y", y, samples("score", X, floats=False), wide=found.ndim == 2)
+    predicted = over_rows(estimator, "predict", X)
+    truth = beside("score", "y", y, samples("score", X, floats=False), wide=predicted.ndim == 2)
     weight = None if sample_weight is None else beside("score", "sample_weight", sample_weight, truth)
     if kind == "classifier":
-        same = equal(regrid(found, truth.expr.grid), truth)
+        same = equal(regrid(predicted, truth.expr.grid), truth)
         same = (same.all(axis=1) if same.ndim == 2 else same).astype(np.float64)
         return float(same.mean() if weight is None else (same * weight).sum() / weight.sum())
     w: Any = 1.0 if weight is None else weight if truth.ndim == 1 else weight[:, None]
     centre = truth.mean(axis=0) if weight is None else (truth * w).sum(axis=0) / w.sum(axis=0)
-    off, spread = ((truth - found) ** 2 * w).sum(axis=0), ((truth - centre) ** 2 * w).sum(axis=0)
+    off, spread = ((truth - predicted) ** 2 * w).sum(axis=0), ((truth - centre) ** 2 * w).sum(axis=0)
     some = spread > 0  # of a constant target all or nothing is explained
     explained: Array = where(some, 1.0 - off / where(some, spread, 1.0), equal(off, 0.0).astype(np.float64))
     return float(explained.mean() if truth.ndim == 2 else explained)
@@ -186,8 +188,8 @@ def _score_unsupervised(estimator: Any, X: Any, sample_weight: Any) -> Array:
         expected = "a classifier or a regressor, or an estimator with a score, without weights"
         raise ArgumentError(bad("score", "estimator", type(estimator).__name__, expected))
     if hasattr(estimator, "score_samples"):
-        found = over_rows(estimator, "score_samples", X)
-        each: Array = found.sum() if type(estimator).__name__ == "KernelDensity" else found.mean()
+        scores = over_rows(estimator, "score_samples", X)
+        each: Array = scores.sum() if type(estimator).__name__ == "KernelDensity" else scores.mean()
         return each
     if hasattr(estimator, "inertia_"):
         far: Array = -(over_rows(estimator, "transform", X).min(axis=1) ** 2).sum()
@@ -307,9 +309,9 @@ class Fitted:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "estimator":
             raise AttributeError(name)
-        found = getattr(self.estimator, name)  # what it can't do it doesn't have
+        attribute = getattr(self.estimator, name)  # what it can't do it doesn't have
         if name not in METHODS:
-            return found
+            return attribute
         model = self
 
         def call(X: Any) -> Array:

@@ -58,8 +58,8 @@ class WindrowBackend(AutoBatchingMixin, ParallelBackendBase):  # pyright: ignore
             raise ValueError("n_jobs == 0 in Parallel has no meaning")
         if threading.current_thread().name.startswith(COMPUTE):
             return 1
-        found = cluster()
-        most = found.size * found.threads
+        current_cluster = cluster()
+        most = current_cluster.size * current_cluster.threads
         if n_jobs is None:
             return most
         return max(1, most + 1 + n_jobs) if n_jobs < 0 else min(n_jobs, most)

@@ -86,10 +86,10 @@ def _normal(name: str, model: Any, X: Any, y: Any, sample_weight: Any) -> _Norma
         noise = sums[2] * (ROUNDED * np.finfo(np.float64).eps * x_mean) ** 2
     elif sample_weight is not None:
         some_weight(f"{name}.fit", weight, negative=False)
-    made = total(_products, [rows, target, weight], (k, k + len(y_mean)), x_mean, y_mean[0] if single else y_mean)
-    finite(f"{name}.fit", X=made[:, :k], y=made[:, k:])
+    products = total(_products, [rows, target, weight], (k, k + len(y_mean)), x_mean, y_mean[0] if single else y_mean)
+    finite(f"{name}.fit", X=products[:, :k], y=products[:, k:])
     learn_names(model, X)
-    return _Normal(made[:, :k], made[:, k:], x_mean, y_mean, single, rows.dtype, noise)
+    return _Normal(products[:, :k], products[:, k:], x_mean, y_mean, single, rows.dtype, noise)
 
 
 def _set(model: Any, coef: Values, sums: _Normal) -> None:
@@ -127,9 +127,9 @@ class _Scaled:
         """Return the solution of least norm."""
         kept, scale = self.kept, _inverse(self.lengths)[:, None]
         basis = self.vectors[:, kept]
-        found = scale * (basis @ (basis.T @ (scale * products) / self.values[kept][:, None]))
+        solution = scale * (basis @ (basis.T @ (scale * products) / self.values[kept][:, None]))
         free = scale * self.vectors[:, ~kept]
-        return np.asarray(found - free @ np.linalg.lstsq(free, found)[0] if free.any() else found)
+        return np.asarray(solution - free @ np.linalg.lstsq(free, solution)[0] if free.any() else solution)
 
     def singular(self) -> Values:
         """Return the singular values of the columns as they were."""

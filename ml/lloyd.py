@@ -20,8 +20,8 @@ ROWS, TURN = 6144, 49152
 
 def _factors(centres: Values, dtype: Any) -> Values:
     """Return -2c beside c'c, whose product with (x, 1) is the squared distance less the row's own square."""
-    made = np.concatenate([-2.0 * centres, (centres**2).sum(axis=1)[:, None]], axis=1)
-    return np.ascontiguousarray(made, dtype)
+    factors = np.concatenate([-2.0 * centres, (centres**2).sum(axis=1)[:, None]], axis=1)
+    return np.ascontiguousarray(factors, dtype)
 
 
 def _tiles(X: Values, centres: Values, origin: Values) -> Iterator[tuple[int, Values, Values]]:
@@ -62,13 +62,13 @@ def sums(X: Values, *more: Values) -> Values:
         rows = X[at : at + TURN]
         labels = nearest(rows, centres, origin)
         weight = weights[0][at : at + TURN] if weights else None
-        made = np.zeros_like(out)
-        if not add_by_label(rows, labels, weight, made):
+        partial_sums = np.zeros_like(out)
+        if not add_by_label(rows, labels, weight, partial_sums):
             weight, ends = np.ones(len(rows)) if weight is None else weight, np.arange(len(rows) + 1, dtype=np.int32)
             # A sparse matrix with a one in each column adds rows up several times faster than a dense product does.
-            made[:, :-1] = csc_array((weight, labels, ends), shape=(count, len(rows))) @ rows
-            made[:, -1] = np.bincount(labels, weight, count)
-        out += made
+            partial_sums[:, :-1] = csc_array((weight, labels, ends), shape=(count, len(rows))) @ rows
+            partial_sums[:, -1] = np.bincount(labels, weight, count)
+        out += partial_sums
     out[:, :-1] -= out[:, -1:] * origin
     return out
 
@@ -87,8 +87,8 @@ def distances(X: Values, centres: Values, origin: Values) -> Values:
 def costs(X: Values, *more: Values) -> Values:
     """Return the sum of squared distances of a block's rows; `more`: weights, centres, origin."""
     *weights, centres, origin = more
-    found = distances(X, centres, origin)
-    return np.asarray(weights[0] @ found if weights else found.sum())
+    squared_distances = distances(X, centres, origin)
+    return np.asarray(weights[0] @ squared_distances if weights else squared_distances.sum())
 
 
 def farthest(X: Values, *more: Any) -> Values:
@@ -98,9 +98,9 @@ def farthest(X: Values, *more: Any) -> Values:
     """
     *weights, centres, origin, count = more
     weight = weights[0] if weights else np.ones(len(X))
-    found, labels = distances(X, centres, origin), nearest(X, centres, origin)
-    chosen = np.argsort(-found, kind="stable")
+    squared_distances, labels = distances(X, centres, origin), nearest(X, centres, origin)
+    chosen = np.argsort(-squared_distances, kind="stable")
     chosen = chosen[weight[chosen] > 0][:count]
     out = np.full((count, 3 + X.shape[1]), np.nan)
-    out[: len(chosen)] = np.column_stack([found[chosen], labels[chosen], weight[chosen], X[chosen]])
+    out[: len(chosen)] = np.column_stack([squared_distances[chosen], labels[chosen], weight[chosen], X[chosen]])
     return out

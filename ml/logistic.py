@@ -156,15 +156,15 @@ class LogisticRegression(Supervised, own.LogisticRegression):
         def objective(flat: Values) -> tuple[float, Values]:
             coef = flat.reshape(shape)
             used = coef if self.fit_intercept else np.concatenate([coef[:, :k], np.zeros((shape[0], 1))], axis=1)
-            found = total(_log_loss_sums, [rows, target, weight], (1 + coef.size,), used, self.classes_, scales)
+            sums = total(_log_loss_sums, [rows, target, weight], (1 + coef.size,), used, self.classes_, scales)
             if not coef.any():
-                finite(NAME, X=found)
-            gradient = found[1:].reshape(shape).copy()
+                finite(NAME, X=sums)
+            gradient = sums[1:].reshape(shape).copy()
             smooth = penalty.strength * (1.0 - penalty.l1)
             gradient[:, :k] += smooth * coef[:, :k]
             if not self.fit_intercept:
                 gradient[:, k] = 0.0
-            loss = float(found[0]) + 0.5 * smooth * float((coef[:, :k] ** 2).sum())
+            loss = float(sums[0]) + 0.5 * smooth * float((coef[:, :k] ** 2).sum())
             return loss * scale, gradient.ravel() * scale
 
         begin = np.zeros(shape)
@@ -188,8 +188,8 @@ def _lowest(objective: Any, begin: Values, rate: float, options: dict[str, Any])
     With a rate, coefficients are c = p - n with p and n not below zero: so the sum is p + n, which is smooth.
     """
     if not rate:
-        found = minimize(objective, begin.ravel(), method="L-BFGS-B", jac=True, options=options)
-        return found.x, found.nit, found.status
+        optimum = minimize(objective, begin.ravel(), method="L-BFGS-B", jac=True, options=options)
+        return optimum.x, optimum.nit, optimum.status
     sparse = np.ones(begin.shape, bool)
     sparse[:, -1] = False
     chosen, n = sparse.ravel(), begin.size
@@ -202,8 +202,8 @@ def _lowest(objective: Any, begin: Values, rate: float, options: dict[str, Any])
     start = np.concatenate([np.where(chosen, np.maximum(begin.ravel(), 0), begin.ravel()), np.zeros(n)])
     start[n:][chosen] = np.maximum(-begin.ravel()[chosen], 0)
     bounds = [(0.0 if c else None, None) for c in chosen] + [(0.0, None if c else 0.0) for c in chosen]
-    found = minimize(split, start, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
-    return found.x[:n] - found.x[n:], found.nit, found.status
+    optimum = minimize(split, start, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
+    return optimum.x[:n] - optimum.x[n:], optimum.nit, optimum.status
 
 
 def _penalty_of(model: Any) -> _Penalty:
@@ -215,8 +215,8 @@ def _penalty_of(model: Any) -> _Penalty:
     strength = 0.0 if named is None or not np.isfinite(model.C) else 1.0 / model.C
     solvers = ANY_PENALTY if l1 and strength else (*ONLY_L2, *ANY_PENALTY)
     if model.solver not in solvers:
-        told = "with an L1 penalty" if l1 and strength else "for Windrow arrays"
-        raise ArgumentError(bad(NAME, "solver", model.solver, f"one of {', '.join(solvers)} {told}"))
+        condition = "with an L1 penalty" if l1 and strength else "for Windrow arrays"
+        raise ArgumentError(bad(NAME, "solver", model.solver, f"one of {', '.join(solvers)} {condition}"))
     return _Penalty(strength, l1)
 
 

@@ -41,11 +41,11 @@ class _Rows:
         rows = samples(name, X, floats=floats)
         target = beside(name, "y", y, rows)
         rows, target, weight = persist(rows, target, weights(name, sample_weight, rows))
-        found = labels_of(name, target, least=1)
-        if classes is not None and not np.isin(found, classes).all():
+        labels = labels_of(name, target, least=1)
+        if classes is not None and not np.isin(labels, classes).all():
             known = f"labels among the classes {np.asarray(classes).tolist()}"
-            raise BadValue(bad(name, "y", found[~np.isin(found, classes)].tolist(), known))
-        return cls(rows, target, weight, found if classes is None else np.asarray(classes))
+            raise BadValue(bad(name, "y", labels[~np.isin(labels, classes)].tolist(), known))
+        return cls(rows, target, weight, labels if classes is None else np.asarray(classes))
 
     def total(self, function: Any, shape: tuple[int, ...], *params: Any) -> Values:
         """Return the sum of a function over the blocks."""
@@ -213,18 +213,18 @@ class GaussianNB(_ByClass, own.GaussianNB):
     """
 
     def _learn(self: Any, name: str, rows: _Rows, *, first: bool) -> Any:
-        found = _moments(name, rows)
+        moments = _moments(name, rows)
         if not first:
             spreads = (self.var_ - self.epsilon_) * self.class_count_[:, None]
-            found = found.beside(_Moments(self.class_count_, self.theta_, spreads, found.widest))
-        counts, dtype = found.counts, rows.X.dtype
+            moments = moments.beside(_Moments(self.class_count_, self.theta_, spreads, moments.widest))
+        counts, dtype = moments.counts, rows.X.dtype
         priors = counts / counts.sum() if self.priors is None else np.asarray(self.priors, np.float64)
         if len(priors) != len(counts) or not np.isclose(priors.sum(), 1.0) or (priors < 0).any():
             raise ArgumentError(bad(name, "priors", self.priors, f"{len(counts)} shares that sum to 1"))
         self.classes_, self.n_features_in_ = rows.classes, rows.X.shape[1]
-        self.epsilon_ = dtype.type(self.var_smoothing * found.widest)
-        variances = found.spreads / np.where(counts, counts, 1.0)[:, None]
-        self.theta_, self.var_ = found.means.astype(dtype), (variances + self.epsilon_).astype(dtype)
+        self.epsilon_ = dtype.type(self.var_smoothing * moments.widest)
+        variances = moments.spreads / np.where(counts, counts, 1.0)[:, None]
+        self.theta_, self.var_ = moments.means.astype(dtype), (variances + self.epsilon_).astype(dtype)
         self.class_count_, self.class_prior_ = counts.astype(dtype), priors.astype(dtype)
         return self
 

@@ -81,16 +81,16 @@ def plot_history(history: Any, ax: Any = None) -> Any:
 
 def _curves(history: Any) -> tuple[list[int], Mapping[str, list[float]]]:
     """Return the numbers of epochs, from 1, and the values of each metric."""
-    told = getattr(history, "history", history)
-    if not isinstance(told, dict) or not told:
+    metrics = getattr(history, "history", history)
+    if not isinstance(metrics, dict) or not metrics:
         expected = "a History with metrics, Keras's, or a dict of lists of numbers"
-        raise ArgumentError(bad("plot_history", "history", told if isinstance(told, dict) else history, expected))
+        raise ArgumentError(bad("plot_history", "history", metrics if isinstance(metrics, dict) else history, expected))
     curves: dict[str, list[float]] = {}
-    for name, values in told.items():
-        found = np.asarray(values)
-        if not isinstance(name, str) or found.ndim != 1 or found.dtype.kind not in "biuf":
+    for name, values in metrics.items():
+        curve = np.asarray(values)
+        if not isinstance(name, str) or curve.ndim != 1 or curve.dtype.kind not in "biuf":
             raise ArgumentError(bad("plot_history", f"history[{name!r}]", values, "a number for each epoch"))
-        curves[name] = found.tolist()
+        curves[name] = curve.tolist()
     epochs = [int(e) + 1 for e in getattr(history, "epoch", ())]
     return epochs or list(range(1, max(map(len, curves.values())) + 1)), curves
 

@@ -159,9 +159,9 @@ def _moments(operation: str, array: Array, sample_weight: Any) -> tuple[Values, 
     """Return mean, variance and number (or weight) of each feature's values; those that are NaN have no part."""
     rows = np.full(array.shape[1], array.shape[0], np.int64)
     if sample_weight is None:
-        found = compute(array.mean(axis=0), array.var(axis=0))
-        if np.isfinite(found).all():
-            return np.asarray(found[0], np.float64), np.asarray(found[1], np.float64), rows
+        moments = compute(array.mean(axis=0), array.var(axis=0))
+        if np.isfinite(moments).all():
+            return np.asarray(moments[0], np.float64), np.asarray(moments[1], np.float64), rows
     there = ~isnan(array)
     weight = there * weights(operation, sample_weight, array)[:, None]
     values = where(there, array, 0.0)

@@ -71,7 +71,7 @@ class Progress:
             self._display.show(self._state)
 
     def _state(self) -> BarState:
-        told = ", ".join(f"{name} {value:.4g}" for name, value in self._told.items())
+        metrics_text = ", ".join(f"{name} {value:.4g}" for name, value in self._told.items())
         total = max(1, self.rows) * max(1, self._epochs - self._first)
         now = min(self._done + 1, self._epochs)
-        return BarState(min(self._seen, total), total, f"{self._name} epoch {now}/{self._epochs}", told)
+        return BarState(min(self._seen, total), total, f"{self._name} epoch {now}/{self._epochs}", metrics_text)

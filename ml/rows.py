@@ -50,8 +50,8 @@ def samples(operation: str, X: Any, *, floats: bool = True) -> Array:
         raise ShapeError(bad(operation, "X", array.shape, f"an array of (rows, features){reshape}"))
     for length, what in zip(array.shape, ("sample", "feature"), strict=True):
         if not length:
-            found = f"{length} {what}(s) (shape={array.shape}) while a minimum of 1 is required."
-            raise ShapeError(bad(operation, "X", array.shape, f"at least one row and one feature: {found}"))
+            message = f"{length} {what}(s) (shape={array.shape}) while a minimum of 1 is required."
+            raise ShapeError(bad(operation, "X", array.shape, f"at least one row and one feature: {message}"))
     if array.dtype.kind == "c":
         raise ArgumentError(bad(operation, "X", array.dtype, "real numbers. Complex data not supported"))
     if array.dtype.kind not in "biuf":
@@ -131,16 +131,16 @@ class _Shaped:
         self.function, self.shape = function, shape
 
     def __call__(self, *values: Any, block_id: Any = None) -> Values:
-        found = self.function(*values) if block_id is None else self.function(*values, block=block_id[0])
-        return np.asarray(found).reshape(1, *self.shape)
+        output = self.function(*values) if block_id is None else self.function(*values, block=block_id[0])
+        return np.asarray(output).reshape(1, *self.shape)
 
 
 def total(function: Callable[..., Values], arrays: list[Array], shape: tuple[int, ...], *params: Any) -> Values:
     """Return the sum of `function(*blocks, *params)` over all blocks of rows, computed."""
-    made = by_block(function, arrays, shape, *params)
-    if made.size * 8 <= HERE:  # adding these up takes less time than a task for it
-        return np.asarray(np.add.reduce(np.asarray(made.compute()), axis=0))
-    return np.asarray(made.sum(axis=0).compute())
+    partials = by_block(function, arrays, shape, *params)
+    if partials.size * 8 <= HERE:  # adding these up takes less time than a task for it
+        return np.asarray(np.add.reduce(np.asarray(partials.compute()), axis=0))
+    return np.asarray(partials.sum(axis=0).compute())
 
 
 def finite(operation: str, **values: Any) -> None:
@@ -154,8 +154,8 @@ def same_features(operation: str, model: Any, X: Array) -> None:
     """Raise where X has more or fewer features than what a model has learnt from."""
     learnt = getattr(model, "n_features_in_", X.shape[1])
     if X.shape[1] != learnt:
-        found = f"X has {X.shape[1]} features, but {type(model).__name__} is expecting {learnt} features as input"
-        raise ShapeError(bad(operation, "X", X.shape, f"{learnt} features, as it was fitted with: {found}"))
+        message = f"X has {X.shape[1]} features, but {type(model).__name__} is expecting {learnt} features as input"
+        raise ShapeError(bad(operation, "X", X.shape, f"{learnt} features, as it was fitted with: {message}"))
 
 
 def check_weights(operation: str, weight: Any) -> None:
@@ -182,11 +182,11 @@ def check_signs(operation: str, least: Any) -> None:
 
 def labels_of(operation: str, target: Array, least: int = 2) -> Values:
     """Return the different labels of a 1-D array, in order."""
-    found: Values = np.asarray(unique_values(target).compute())
-    if len(found) < least:
-        raise BadValue(bad(operation, "y", f"{len(found)} class ({found[0]}) alone", f"at least {least} classes"))
-    if found.dtype.kind in "fc" and not np.isfinite(found).all():
+    labels: Values = np.asarray(unique_values(target).compute())
+    if len(labels) < least:
+        raise BadValue(bad(operation, "y", f"{len(labels)} class ({labels[0]}) alone", f"at least {least} classes"))
+    if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
         raise BadValue(bad(operation, "y", "NaN or infinity", "labels of classes"))
-    if found.dtype.kind == "f" and (found != np.floor(found)).any():
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
         raise BadValue(bad(operation, "y", "continuous: fractions, as a regression has", "labels of classes"))
-    return found
+    return labels

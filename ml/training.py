@@ -221,25 +221,25 @@ def train(
         raise ArgumentError(bad("train", "update", update, "a function with average='gradient', else None"))
     check_outer("train", average, outer_momentum, outer_learning_rate, outer_nesterov)
     with Progress("train", epochs, shown=verbose) as progress:
-        made = cut_shards("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
-        progress.rows = sum(made.sizes)
+        parts = cut_shards("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
+        progress.rows = sum(parts.sizes)
         tried, changes = as_ranks_see((step, update))
-        names, given = _told(tried, state, made, FIRST if auto else int(batch_size), changes)
-        size = _measured(tried, state, made) if auto else int(batch_size)
-        batches = max(-(-n // size) for n in made.sizes)
+        names, zero = _told(tried, state, parts, FIRST if auto else int(batch_size), changes)
+        size = _measured(tried, state, parts) if auto else int(batch_size)
+        batches = max(-(-n // size) for n in parts.sizes)
         period = min(period_of("train", average, batches), batches)
-        work, count = _Batches(step, size, period, shuffle, names, given), -(-batches // period)
+        work, count = _Batches(step, size, period, shuffle, names, zero), -(-batches // period)
         rounds: Rounds | Asynchronous
         if is_async(average):
-            rounds = Asynchronous(work, state, (), made, int(seed), names or (), range(epochs), count, staleness)
+            rounds = Asynchronous(work, state, (), parts, int(seed), names or (), range(epochs), count, staleness)
         else:
             after = outer_update(state, outer_momentum, outer_learning_rate, outer_nesterov)
             if update is not None:
-                after = Update(_Apply(update), (), given)
-            rounds = Rounds(work, state, (), made, int(seed), names or (), update=after)
-        found, history = _epochs(rounds, epochs, count, progress, callback)
+                after = Update(_Apply(update), (), zero)
+            rounds = Rounds(work, state, (), parts, int(seed), names or (), update=after)
+        final_state, history = _epochs(rounds, epochs, count, progress, callback)
         history.batch_size = size
-        return found, history
+        return final_state, history
 
 
 def _epochs(
@@ -249,13 +249,13 @@ def _epochs(
     with rounds:
         for epoch in range(epochs):
             begin = time.perf_counter()
-            told = rounds.epoch(epoch, count, progress).means
-            add_epoch(history, epoch, told, time.perf_counter() - begin)
-            progress.epoch(epoch, told)
+            metrics = rounds.epoch(epoch, count, progress).means
+            add_epoch(history, epoch, metrics, time.perf_counter() - begin)
+            progress.epoch(epoch, metrics)
             if callback is None:
                 continue
             progress.hide()
-            if callback(epoch, rounds.state, dict(told)):
+            if callback(epoch, rounds.state, dict(metrics)):
                 break
     return rounds.state, history
 
@@ -285,20 +285,20 @@ def _told(
     """
     some = compute(*(a[: min(batch_size, shards.sizes[0])] for a in shards.arrays))
     layout = StateLayout.of(state)
-    found = step(layout.unpack(layout.pack(state)), *some)
-    pair = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)
-    tells = pair and (update is not None or not _is(layout, found))
-    new, given = (found[0] if tells else found), None
+    returned = step(layout.unpack(layout.pack(state)), *some)
+    pair = isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict)
+    tells = pair and (update is not None or not _is(layout, returned))
+    new, zero = (returned[0] if tells else returned), None
     if update is not None:
         gradients = StateLayout.of(map_leaves(_as_float, "", _zeros(StateLayout.of(new))))
-        given = _zeros(gradients)
+        zero = _zeros(gradients)
         new = update(layout.unpack(layout.pack(state)), gradients.unpack(gradients.pack(new)))
     layout.pack(new, name=NEW)
     if not tells:
-        return None, given
-    if "rows" in found[1] or not all(isinstance(name, str) for name in found[1]):
-        raise ArgumentError(bad("train", "metrics of step", list(found[1]), "names as strings, none of them 'rows'"))
-    return tuple(_numbers(found[1], tuple(found[1]))), given
+        return None, zero
+    if "rows" in returned[1] or not all(isinstance(name, str) for name in returned[1]):
+        raise ArgumentError(bad("train", "metrics of step", list(returned[1]), "names as strings, none of them 'rows'"))
+    return tuple(_numbers(returned[1], tuple(returned[1]))), zero
 
 
 def _zeros(layout: StateLayout) -> Any:
@@ -386,8 +386,8 @@ class _Batches:
                 continue
             if not isinstance(state, tuple) or len(state) != 2:
                 raise ArgumentError(bad("train", "result of step", type(state).__name__, "(state, metrics), as before"))
-            state, told = state
-            for name, value in _numbers(told, self.names).items():
+            state, metrics = state
+            for name, value in _numbers(metrics, self.names).items():
                 sums[name] += value * len(mine)
         return state, own, RoundMetrics(float(end - begin), {n: v / (end - begin) for n, v in sums.items()})
 

@@ -24,6 +24,8 @@ LONGEST = 500
 LOOSE = 12
 CROWDED = {"ml": 18, "ml/averaging": 20, "ml/keras": 18}
 """Folders that have more files than a reader sees at once, and how many: none may come to them, nor a folder."""
+RESULT_WORDS = {"found", "told", "made", "given"}
+"""Names that say only that something is a result; a variable's name says which."""
 BLOCKS = "windrow.workers.kernels.blocks"
 HEAVY = ("mpi4py", "numba", "matplotlib", "networkx", "scipy", "sklearn", "tensorflow", "dask")
 
@@ -138,6 +140,16 @@ def test_no_public_class_name_means_two_things():
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(name(path))
     assert {one: where for one, where in places.items() if len(where) > 1} == {}
+
+
+def test_variables_say_what_they_hold():
+    places = [
+        f"{name(path)}:{node.lineno} {node.id}"
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in RESULT_WORDS
+    ]
+    assert len(places) <= 30, places
 
 
 def test_every_function_of_blocks_that_is_named_is_there():

@@ -146,10 +146,19 @@ def _one_of(*choices: str) -> Callable[[Any], str]:
 
 
 def _switch(value: Any) -> bool:
-    found = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
-    if str(value).lower() not in found:
+    truth_values = {
+        "1": True,
+        "true": True,
+        "on": True,
+        "yes": True,
+        "0": False,
+        "false": False,
+        "off": False,
+        "no": False,
+    }
+    if str(value).lower() not in truth_values:
         raise ValueError(f"{value!r} is neither true nor false")
-    return found[str(value).lower()]
+    return truth_values[str(value).lower()]
 
 
 _READ: dict[str, Callable[[Any], Any]] = {
@@ -172,17 +181,17 @@ _READ: dict[str, Callable[[Any], Any]] = {
 
 
 def _read(source: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    found = {}
+    settings = {}
     for name, value in values.items():
         if name not in _READ:
             meant = near(name, _READ)
             expected = f"expected one of {', '.join(_READ)}" + (f"; {meant}" if meant else "")
             raise ConfigError(f"{source}: unknown setting {name!r}; {expected}")
         try:
-            found[name] = _READ[name](value)
+            settings[name] = _READ[name](value)
         except (ValueError, TypeError) as error:
             raise ConfigError(f"{source}: setting {name!r} is {value!r}: {error}") from None
-    return found
+    return settings
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -310,9 +319,9 @@ class Config:
         """
         with self._lock:
             before = self.settings
-            found = _read("config.set", values)
-            self._settings = replace(before, **found)
-        return Setting(self, {name: getattr(before, name) for name in found})
+            changes = _read("config.set", values)
+            self._settings = replace(before, **changes)
+        return Setting(self, {name: getattr(before, name) for name in changes})
 
     __call__ = set
 

@@ -132,8 +132,10 @@ def cut(error: BaseException, inner: bool = False) -> None:
             each.__cause__, each.__suppress_context__ = None, True
         hidden = max(hidden, _shorten(each, inner and each is error))
         several += [each.__cause__, None if each.__suppress_context__ else each.__context__]
-    told = isinstance(error, WindrowError | KeyboardInterrupt | AssertionError | Warning | SystemExit | StopIteration)
-    if hidden > 1 and not told and not getattr(error, "__notes__", None):
+    explains_itself = isinstance(
+        error, WindrowError | KeyboardInterrupt | AssertionError | Warning | SystemExit | StopIteration
+    )
+    if hidden > 1 and not explains_itself and not getattr(error, "__notes__", None):
         error.add_note(HIDDEN)
 
 
@@ -178,11 +180,11 @@ def _shorten(error: BaseException, inner: bool) -> int:
         while _is_beneath(kept[-1].tb_frame):  # where it came by chance
             kept.pop()
             hidden += 1
-    found: TracebackType | None = None
+    shortened: TracebackType | None = None
     for one in reversed(kept):
         line = cast("int | None", one.tb_lineno)  # None: a Ctrl-C came at an instruction that belongs to no line
-        found = TracebackType(found, one.tb_frame, one.tb_lasti, -1 if line is None else line)
-    error.__traceback__ = found
+        shortened = TracebackType(shortened, one.tb_frame, one.tb_lasti, -1 if line is None else line)
+    error.__traceback__ = shortened
     return hidden
 
 
@@ -250,11 +252,11 @@ def _mine(value: Any) -> bool:
 
 @functools.cache
 def _wrap(function: FunctionType) -> Callable[..., Any]:
-    found = guard(function)
+    guarded = guard(function)
     space = vars(sys.modules[function.__module__])
     if space.get(function.__name__) is function:  # pickles name a function by where it is defined
-        space[function.__name__] = found
-    return found
+        space[function.__name__] = guarded
+    return guarded
 
 
 _instances: dict[int, tuple[Any, str]] = {}
@@ -282,7 +284,7 @@ def _publish_class(kind: type, plain: bool, single: bool, indexed: str) -> None:
 
 def _method(name: str, frame: FrameType) -> str:
     """Return "Class.method" for a call of a method."""
-    found = frame.f_locals.get(frame.f_code.co_varnames[0])
-    kind = found if isinstance(found, type) else type(found)
-    _, known = _instances.get(id(found), (None, kind.__name__))
+    receiver = frame.f_locals.get(frame.f_code.co_varnames[0])
+    kind = receiver if isinstance(receiver, type) else type(receiver)
+    _, known = _instances.get(id(receiver), (None, kind.__name__))
     return f"{known}.{name}" if name and name not in _OPERATORS.values() else known

@@ -32,9 +32,9 @@ def described(about: Mapping[str, str], returns: str, kind: str = "Array") -> Ca
         words, mark, examples = text.partition(">>>")
         parts = [words.strip(), "Parameters\n----------"]
         for name, parameter in inspect.signature(function).parameters.items():
-            type_, _, told = about[name].partition(": ")
+            type_, _, description = about[name].partition(": ")
             starred = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
-            parts[-1] += f"\n{starred}{name} : {type_}\n    {told}"
+            parts[-1] += f"\n{starred}{name} : {type_}\n    {description}"
         parts.append(f"Returns\n-------\n{kind}\n    {returns}")
         parts.append(f"Raises\n------\n{RAISES}")
         parts.append(f"Examples\n--------\n{mark}{examples}")

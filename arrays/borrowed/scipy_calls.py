@@ -35,8 +35,8 @@ def attempt(operation: str, function: Any, /, *samples: Any, **keywords: Any) ->
     try:
         with np.errstate(all="ignore"):
             # some take no arrays that can't be written
-            given = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in keywords.items()}
-            return function(*samples, **given)
+            arguments = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in keywords.items()}
+            return function(*samples, **arguments)
     except TypeError as error:
         arrays = (*samples, *(v for v in keywords.values() if isinstance(v, np.ndarray)))
         raise DTypeError(f"{operation}: {told(arrays)} can't be taken: {error}") from error
@@ -86,9 +86,9 @@ def own(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return a copy that nobody changes."""
     if value.dtype.hasobject:
         raise DTypeError(f"an argument has dtype {value.dtype}; expected one without Python objects")
-    found = np.ascontiguousarray(value).copy().reshape(value.shape)
-    found.flags.writeable = False
-    return found
+    array = np.ascontiguousarray(value).copy().reshape(value.shape)
+    array.flags.writeable = False
+    return array
 
 
 def refuse(operation: str, why: str, how: str) -> ArgumentError:

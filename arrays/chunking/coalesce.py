@@ -33,15 +33,15 @@ def whole_grid(grid: Grid, axes: Collection[int]) -> Grid:
     lines = math.prod(grid.axes[a].length for a in axes)
     rest = [i for i in range(grid.ndim) if i not in axes]
     over = lines * math.prod(grid.axes[i].largest for i in rest) / room
-    found = [Axis.whole(a.length).freed(a.is_free) if i in axes else a for i, a in enumerate(grid.axes)]
+    new_axes = [Axis.whole(a.length).freed(a.is_free) if i in axes else a for i, a in enumerate(grid.axes)]
     for i in rest:
         if over <= 1:
             break
         largest = grid.axes[i].largest
         pieces = min(math.ceil(over), largest)
-        found[i] = cut(grid.axes[i], -(-largest // pieces)).freed(grid.axes[i].is_free)
-        over /= largest / max(1, found[i].largest)
-    return Grid(found)
+        new_axes[i] = cut(grid.axes[i], -(-largest // pieces)).freed(grid.axes[i].is_free)
+        over /= largest / max(1, new_axes[i].largest)
+    return Grid(new_axes)
 
 
 def cut(axis: Axis, step: int) -> Axis:

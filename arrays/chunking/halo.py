@@ -51,10 +51,10 @@ def read_boundaries(operation: str, boundary: Any, of: ArrayBase) -> tuple[Any, 
 
 def _each(operation: str, argument: str, spec: Any, ndim: int, default: Any) -> list[Any]:
     if isinstance(spec, Mapping):
-        found = [default] * ndim
+        entries = [default] * ndim
         for axis, value in spec.items():
-            found[check_axis(operation, axis, ndim, argument)] = value
-        return found
+            entries[check_axis(operation, axis, ndim, argument)] = value
+        return entries
     if isinstance(spec, tuple | list):
         if len(spec) != ndim:
             raise ShapeError(bad(operation, argument, spec, f"one entry for each of {ndim} axes"))
@@ -64,7 +64,7 @@ def _each(operation: str, argument: str, spec: Any, ndim: int, default: Any) -> 
 
 def with_halo(x: ArrayBase, depths: Depths, boundaries: tuple[Any, ...]) -> Array:
     """Return the array of chunks with their margins: at once, unless axes have other numbers beyond their ends."""
-    found = x
+    array = x
     wide = [i for i in range(x.ndim) if depths[i] != (0, 0)]
     fills = {i: boundaries[i] for i in wide if not isinstance(boundaries[i], str)}
     together = [wide] if len({fill.tobytes() for fill in fills.values()}) < 2 else [
@@ -73,15 +73,15 @@ def with_halo(x: ArrayBase, depths: Depths, boundaries: tuple[Any, ...]) -> Arra
     for some in together:
         if not some:
             continue
-        axes = list(found.expr.grid.axes)
-        steps: list[Any] = [(i, Slice()) for i in range(found.ndim)]
+        axes = list(array.expr.grid.axes)
+        steps: list[Any] = [(i, Slice()) for i in range(array.ndim)]
         for i in some:
             before, after = depths[i]
             halo = Halo(before, after, "constant" if i in fills else boundaries[i])
             steps[i], axes[i] = (i, halo), halo.axis(axes[i])
         value = next((fills[i] for i in some if i in fills), None)
-        found = make(Move("overlap", (Route(tuple(steps)),), value), (found,), Grid(axes), x.dtype)
-    return found  # type: ignore[return-value]
+        array = make(Move("overlap", (Route(tuple(steps)),), value), (array,), Grid(axes), x.dtype)
+    return array  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -114,17 +114,17 @@ class Trimmed:
         """Call the function, and cut its result."""
         if self.hands_on:
             keywords["block_id"] = block_id
-        made = plain("map_overlap", self.function(*args, **keywords))
+        values = plain("map_overlap", self.function(*args, **keywords))
         expected = [int(a.size(k)) for a, k in zip(self.grid.axes, block_id, strict=True)]
         cut = [slice(None)] * len(expected)
         for axis, margin in self.margins:
             before, after = margin.at(block_id[axis])
             cut[axis] = slice(int(before), int(before) + expected[axis])
             expected[axis] += int(before + after)
-        if made.shape != tuple(expected):
+        if values.shape != tuple(expected):
             raise ShapeError(
-                f"map_overlap: the function returned shape {made.shape} for block {block_id}; expected "
+                f"map_overlap: the function returned shape {values.shape} for block {block_id}; expected "
                 f"{tuple(expected)}, the chunk with its margin; where it takes the margin off itself, say trim=False, "
                 "and where it makes others, chunks="
             )
-        return made[tuple(cut)]
+        return values[tuple(cut)]

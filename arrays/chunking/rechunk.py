@@ -39,11 +39,11 @@ def regrid(x: ArrayBase, grid: Grid) -> Array:
 
 def drop_empty_chunks(x: ArrayBase, axes: Iterable[int]) -> Array:
     """Return the array without its empty chunks along axes, which many functions don't take."""
-    found = list(x.expr.grid.axes)
+    new_axes = list(x.expr.grid.axes)
     for i in axes:
-        if not found[i].is_regular:
-            found[i] = Axis.of_sizes(n for n in found[i].sizes() if n)
-    return regrid(x, Grid(found))
+        if not new_axes[i].is_regular:
+            new_axes[i] = Axis.of_sizes(n for n in new_axes[i].sizes() if n)
+    return regrid(x, Grid(new_axes))
 
 
 def rechunk(x: Any, chunks: Any = "auto") -> Array:
@@ -153,17 +153,17 @@ def common_axes(arrays: Sequence[ArrayBase], shape: tuple[int, ...]) -> list[Axi
 
 
 def _common_axis(by_bytes: list[ArrayBase], place: int, n: int) -> Axis:
-    found, most = None, -1
+    common, most = None, -1
     for array in by_bytes if n != 1 else ():
         if -place <= array.ndim and array.shape[place] == n:
             axis = array.expr.grid.axes[place]
-            if found is None:
-                found, most = axis, array.nbytes
+            if common is None:
+                common, most = axis, array.nbytes
             elif array.nbytes < most:
                 break
-            elif axis is not found and axis.count == found.count and axis.largest < found.largest:
-                found = axis
-    return Axis.whole(n) if found is None else found
+            elif axis is not common and axis.count == common.count and axis.largest < common.largest:
+                common = axis
+    return Axis.whole(n) if common is None else common
 
 
 def align_chunks(operation: str, arrays: Sequence[ArrayBase]) -> tuple[Grid, list[Array]]:

@@ -36,12 +36,12 @@ def stored_chunks(x: Any, limit: int) -> tuple[int, ...] | None:
         return None
     for name in ("shards", "chunks"):
         try:
-            found = getattr(x, name, None)
+            chunks = getattr(x, name, None)
         except Exception:
             continue
-        if not isinstance(found, tuple) or len(found) != len(shape):
+        if not isinstance(chunks, tuple) or len(chunks) != len(shape):
             continue
-        sizes = tuple(_regular(n) for n in found)
+        sizes = tuple(_regular(n) for n in chunks)
         if any(n < 1 for n in sizes) or (name == "shards" and math.prod(sizes) * dtype.itemsize > limit):
             continue
         return sizes
@@ -74,8 +74,8 @@ def decoded_chunks(x: Any) -> tuple[int, ...]:
 def _regular(size: Any) -> int:
     """Return the size of an axis's chunks, but for the last; 0 where they differ."""
     if isinstance(size, tuple | list):
-        given = [int(n) for n in size] or [0]
-        return given[0] if all(n == given[0] for n in given[:-1]) and given[-1] <= given[0] else 0
+        sizes = [int(n) for n in size] or [0]
+        return sizes[0] if all(n == sizes[0] for n in sizes[:-1]) and sizes[-1] <= sizes[0] else 0
     return int(size) if is_integer(size) else 0
 
 
@@ -94,17 +94,17 @@ def grid_over(operation: str, chunks: Any, shape: Sequence[int], dtype: DType, s
     axes = list(grid.axes)
     for i, n, step in zip(auto, sizes, steps, strict=True):
         axes[i] = Axis.regular(shape[i], n * step).freed()
-    found = Grid(axes)
-    check_grid(operation, found)
-    return found
+    aligned_grid = Grid(axes)
+    check_grid(operation, aligned_grid)
+    return aligned_grid
 
 
 def _specs(chunks: Any, ndim: int) -> list[Any]:
     if isinstance(chunks, Mapping):
-        found: list[Any] = [None] * ndim
+        specs: list[Any] = [None] * ndim
         for axis, spec in chunks.items():
-            found[axis] = spec
-        return found
+            specs[axis] = spec
+        return specs
     return list(chunks) if isinstance(chunks, tuple | list) and len(chunks) == ndim else [chunks] * ndim
 
 

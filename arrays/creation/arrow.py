@@ -118,11 +118,11 @@ def _table(names: list[str], arrays: list[ArrayBase]) -> Any:
     for name, array in zip(names, arrays, strict=True):
         _check(f"x[{name!r}]", array)
     held = [hold(a) for a in arrays]
-    rest = iter(compute([a for a, found in zip(arrays, held, strict=True) if not found or not found[0]]))
+    rest = iter(compute([a for a, one in zip(arrays, held, strict=True) if not one or not one[0]]))
     pieces = []
-    for name, array, found in zip(names, arrays, held, strict=True):
-        if found and found[0]:
-            parts = [give_as(f"x[{name!r}]", part.shape, part, found[1]) for part in found[0]]
+    for name, array, holding in zip(names, arrays, held, strict=True):
+        if holding and holding[0]:
+            parts = [give_as(f"x[{name!r}]", part.shape, part, holding[1]) for part in holding[0]]
         else:
             parts = _cut(array, give_as(f"x[{name!r}]", array.shape, next(rest), None))
         pieces.append(arrow().chunked_array(parts))
@@ -144,23 +144,23 @@ def hold(x: ArrayBase) -> tuple[list[Any], object] | None:
     pin: Any = x.expr.pin
     session = pin.session
     kept = session.keep([x.expr])[0]  # its own, taken before the chunks are looked for: release(x) doesn't free it
-    found = [session.chunk_here(x.expr, k) for k in range(x.npartitions)]
-    return None if any(part is None for part in found) else (found, kept)
+    chunks = [session.chunk_here(x.expr, k) for k in range(x.npartitions)]
+    return None if any(part is None for part in chunks) else (chunks, kept)
 
 
 def _in_place(x: ArrayBase) -> tuple[Any, object] | None:
     """Return the one chunk of a persisted array where it lies, and what keeps it there; None for other arrays."""
-    found = hold(x) if x.npartitions == 1 else None
-    return None if found is None else (found[0][0], found[1])
+    held = hold(x) if x.npartitions == 1 else None
+    return None if held is None else (held[0][0], held[1])
 
 
 def chunk_pieces(x: ArrayBase) -> list[Any]:
     """Return an array's chunks along the first axis as Arrow arrays; those of a persisted one where they lie."""
     _check("x", x)
-    found = hold(x) if x.ndim == 1 else None
-    if found is None or not found[0]:
+    held = hold(x) if x.ndim == 1 else None
+    if held is None or not held[0]:
         return _cut(x, elements(x))
-    return [give_as("x", part.shape, part, found[1]) for part in found[0]]
+    return [give_as("x", part.shape, part, held[1]) for part in held[0]]
 
 
 def give_as(argument: str, shape: tuple[int, ...], values: Any, owner: object) -> Any:

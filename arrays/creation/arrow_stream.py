@@ -58,8 +58,8 @@ def arrow_array(x: ArrayBase, requested_schema: object) -> tuple[object, object]
         whole = elements(x)
     if wanted is not None and wanted != whole.type:
         whole = whole.cast(wanted)
-    found: tuple[object, object] = whole.__arrow_c_array__()
-    return found
+    capsules: tuple[object, object] = whole.__arrow_c_array__()
+    return capsules
 
 
 def _is_table(x: ArrayBase, wanted: Any) -> bool:

@@ -373,17 +373,17 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
            [4, 2, 1],
            [9, 3, 1]])
     """
-    found = as_array("vander", "x", x)
-    if found.ndim != 1:
-        raise ShapeError(bad("vander", "x", found.shape, "a 1-D array"))
+    vector = as_array("vander", "x", x)
+    if vector.ndim != 1:
+        raise ShapeError(bad("vander", "x", vector.shape, "a 1-D array"))
     if N is not None and not is_integer(N):
         raise ArgumentError(bad("vander", "N", N, "an integer, or None"))
-    count = len(found) if N is None else check_shape("vander", N, "N")[0]
-    dtype = np.promote_types(found.dtype, int)
-    rows = found.expr.grid.axes[0]
+    count = len(vector) if N is None else check_shape("vander", N, "N")[0]
+    dtype = np.promote_types(vector.dtype, int)
+    rows = vector.expr.grid.axes[0]
     room = max(1, (1 << 20) // max(1, count))
     if rows.largest > room:
-        rows = Axis.regular(len(found), room)
+        rows = Axis.regular(len(vector), room)
     grid = Grid([rows, Axis.whole(count)])
     op = BlockFunction("linalg.diagonals:vander", (count, bool(increasing)), ((0,),))
-    return make(op, (regrid(found, Grid([rows])),), grid, dtype)
+    return make(op, (regrid(vector, Grid([rows])),), grid, dtype)

@@ -93,8 +93,8 @@ def _full(operation: str, shape: Any, value: Any, dtype: Any, chunks: Any) -> Ar
         lengths = check_shape(operation, shape)
         if broadcast_shape(operation, array.shape, lengths) != lengths:
             raise ShapeError(bad(operation, "fill_value", array.shape, f"a shape that broadcasts to {lengths}"))
-        found = broadcast_to(array, lengths)
-        return regrid(found, grid_for(operation, chunks, found.shape, known))
+        filled = broadcast_to(array, lengths)
+        return regrid(filled, grid_for(operation, chunks, filled.shape, known))
     known = check_dtype(operation, "dtype", np.asarray(value).dtype if dtype is None else dtype)
     lengths = check_shape(operation, shape)
     return make(Full(_item(operation, value, known)), (), grid_for(operation, chunks, lengths, known), known)

@@ -100,12 +100,12 @@ def from_arrow(x: Any, chunks: Any = None, *, nulls: str = "raise", matrix: bool
     if not arrow("types").is_struct(pieces[0].type):
         if matrix:
             raise ArgumentError(bad("from_arrow", "matrix", matrix, f"False, since {type(x).__name__} is no table"))
-        found = _arrays({None: pieces}, nulls, chunks)
-        return tuple(f[None] for f in found) if nulls == "mask" else found[0][None]
+        array_dicts = _arrays({None: pieces}, nulls, chunks)
+        return tuple(f[None] for f in array_dicts) if nulls == "mask" else array_dicts[0][None]
     columns = _columns(pieces)
     if not matrix:
-        made = _arrays(columns, nulls, chunks)
-        return made if nulls == "mask" else made[0]
+        column_dicts = _arrays(columns, nulls, chunks)
+        return column_dicts if nulls == "mask" else column_dicts[0]
     values, masks = _arrays(columns, nulls, None)
     parts = [_matrix(part, chunks) for part in (values, masks) if part]
     return (*parts, list(columns))
@@ -134,19 +134,19 @@ def _arrays(columns: dict[Name, list[Any]], nulls: str, chunks: Any) -> tuple[di
         for name, pieces in columns.items()
     }
     runs = _runs(max(plain.values(), key=lambda pieces: sum(p.nbytes for p in pieces)))
-    found = {name: _join(pieces, runs) for name, pieces in plain.items()}
+    arrays = {name: _join(pieces, runs) for name, pieces in plain.items()}
     masks: dict[Name, Array] = {}
     for name, pieces in columns.items() if nulls == "mask" else ():
         masks[name] = _join([mask_nulls(piece) for piece in pieces], runs)
-    widest = max(found, key=lambda name: found[name].nbytes)
+    widest = max(arrays, key=lambda name: arrays[name].nbytes)
     if chunks is not None:
-        found[widest] = _rechunk(found[widest], chunks)
-    (axis, *_) = found[widest].chunks
+        arrays[widest] = _rechunk(arrays[widest], chunks)
+    (axis, *_) = arrays[widest].chunks
 
     def align(part: dict[Name, Array]) -> dict[Name, Array]:
         return {name: x if x.chunks[0] == axis else x.rechunk({0: axis}) for name, x in part.items()}
 
-    return align(found), align(masks)
+    return align(arrays), align(masks)
 
 
 def _rechunk(x: Array, chunks: Any) -> Array:
@@ -179,5 +179,5 @@ def _matrix(columns: dict[str, Array], chunks: Any) -> Array:
     if len(kinds) > 1 or any(x.ndim > 1 for x in columns.values()):
         dtypes = {name: str(x.dtype) for name, x in columns.items()}
         raise DTypeError(bad("from_arrow", "matrix", True, f"columns of one kind; these have {dtypes}"))
-    made = stack(list(columns.values()), axis=1)
-    return _rechunk(made, {1: -1} if chunks is None else chunks)
+    side_by_side = stack(list(columns.values()), axis=1)
+    return _rechunk(side_by_side, {1: -1} if chunks is None else chunks)

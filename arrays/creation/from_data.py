@@ -202,12 +202,12 @@ def asarray(
         raise BadValue(bad("asarray", "copy", copy, "True or None, since a sequence or a number must be copied"))
     if wanted is not None and isinstance(a, bool | int | float | complex | list | tuple) and not holds_lazy(a):
         a = plain_array("asarray", "a", a, wanted)
-    found = from_array(a, "auto" if chunks is None else chunks, copy=bool(copy))
-    if wanted is None or wanted == found.dtype:
-        return found
+    lazy_array = from_array(a, "auto" if chunks is None else chunks, copy=bool(copy))
+    if wanted is None or wanted == lazy_array.dtype:
+        return lazy_array
     if copy is False:
-        raise BadValue(bad("asarray", "copy", copy, f"True or None, since {found.dtype} must be cast to {wanted}"))
-    return astype(found, wanted)
+        raise BadValue(bad("asarray", "copy", copy, f"True or None, since {lazy_array.dtype} must be cast to {wanted}"))
+    return astype(lazy_array, wanted)
 
 
 def array(
@@ -261,9 +261,9 @@ def array(
     >>> wr.array([1.5, 2], ndmin=2).shape
     (1, 2)
     """
-    found = asarray(object, dtype, copy=copy, chunks=chunks)
-    lead = check_shape("array", (ndmin,), "ndmin")[0] - found.ndim
-    return expand_dims(found, tuple(range(lead))) if lead > 0 else found
+    lazy_array = asarray(object, dtype, copy=copy, chunks=chunks)
+    lead = check_shape("array", (ndmin,), "ndmin")[0] - lazy_array.ndim
+    return expand_dims(lazy_array, tuple(range(lead))) if lead > 0 else lazy_array
 
 
 asanyarray = asarray
@@ -336,9 +336,9 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
 
 def _join_pieces(pieces: list[np.ndarray[Any, Any]], chunks: Any) -> Array:
     """Join pieces along the first axis; each is a chunk where the user says nothing else."""
-    given = isinstance(chunks, str) and chunks == "auto"
-    found = concatenate([from_array(piece) for piece in pieces]) if len(pieces) > 1 else from_array(pieces[0])
-    return found if given else found.rechunk(chunks)
+    is_auto = isinstance(chunks, str) and chunks == "auto"
+    joined = concatenate([from_array(piece) for piece in pieces]) if len(pieces) > 1 else from_array(pieces[0])
+    return joined if is_auto else joined.rechunk(chunks)
 
 
 def holds_lazy(x: Any) -> bool:

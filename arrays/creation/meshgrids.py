@@ -77,17 +77,17 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if any(v.ndim > 1 for v in vectors):
         raise ShapeError(f"meshgrid: arguments have shapes {[v.shape for v in vectors]}; expected 0-d or 1-D arrays")
     n = len(vectors)
-    found = [v.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, v in enumerate(vectors)]
+    matrices = [v.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, v in enumerate(vectors)]
     if not sparse and n:
-        shape = np.broadcast_shapes(*(f.shape for f in found))
+        shape = np.broadcast_shapes(*(f.shape for f in matrices))
         axes = [
             v.expr.grid.axes[0] if v.ndim else f.expr.grid.axes[i]
-            for i, (v, f) in enumerate(zip(vectors, found, strict=True))
+            for i, (v, f) in enumerate(zip(vectors, matrices, strict=True))
         ]
-        found = [_broadcast(f, shape, axes) for f in found]
+        matrices = [_broadcast(f, shape, axes) for f in matrices]
     if indexing == "xy" and n > 1:
-        found = [swapaxes(f, 0, 1) for f in found]
-    return tuple(found)
+        matrices = [swapaxes(f, 0, 1) for f in matrices]
+    return tuple(matrices)
 
 
 def _broadcast(x: Array, shape: tuple[int, ...], axes: Sequence[Axis]) -> Array:
@@ -308,8 +308,8 @@ def logspace(
     for name, value in (("start", start), ("stop", stop), ("base", base)):
         _number("logspace", name, value)
     exponents = linspace(start, stop, num, endpoint, chunks=chunks)
-    found: Array = power(base, exponents)
-    return found if dtype is None else astype(found, dtype)
+    powers: Array = power(base, exponents)
+    return powers if dtype is None else astype(powers, dtype)
 
 
 def geomspace(
@@ -377,12 +377,12 @@ def geomspace(
         raise ShapeError(bad("geomspace", "stop", stop, f"a number of the sign of start, {start}"))
     wide = np.result_type(start, stop, float(num), np.zeros((), dtype))
     sign, first, last = np.sign(wide.type(start)), abs(wide.type(start)), abs(wide.type(stop))
-    found = astype(logspace(np.log10(first), np.log10(last), num, endpoint, chunks=chunks), wide)
-    position = arange(num, chunks=(found.expr.grid.axes[0].sizes(),))
+    terms = astype(logspace(np.log10(first), np.log10(last), num, endpoint, chunks=chunks), wide)
+    position = arange(num, chunks=(terms.expr.grid.axes[0].sizes(),))
     if endpoint and num > 1:
-        found = where(equal(position, num - 1), last, found)
-    found = multiply(where(equal(position, 0), first, found), sign)
-    return astype(found, wide if dtype is None else dtype)
+        terms = where(equal(position, num - 1), last, terms)
+    terms = multiply(where(equal(position, 0), first, terms), sign)
+    return astype(terms, wide if dtype is None else dtype)
 
 
 def _number(operation: str, argument: str, value: Any) -> None:

@@ -152,10 +152,10 @@ def _count(start: Any, stop: Any, step: Any, last: str) -> int:
             raise ShapeError(bad("arange", last, stop, "fewer than 2**63 elements, which int64 can count"))
         return count
     with np.errstate(over="ignore"):
-        found = (stop - start) / step
-    if np.asarray(found).dtype.kind == "f" and found > EXACT:
-        raise ShapeError(bad("arange", last, stop, f"at most 2**53 elements from floats, not {float(found):.3g}"))
-    return int(max(0, math.ceil(found)))
+        quotient = (stop - start) / step
+    if np.asarray(quotient).dtype.kind == "f" and quotient > EXACT:
+        raise ShapeError(bad("arange", last, stop, f"at most 2**53 elements from floats, not {float(quotient):.3g}"))
+    return int(max(0, math.ceil(quotient)))
 
 
 def _plain(value: Any) -> Any:
@@ -229,25 +229,29 @@ def linspace(
     wanted = None if dtype is None else check_dtype("linspace", "dtype", dtype)
     step: Any
     if any(isinstance(v, ArrayBase) or np.ndim(v) for v in (start, stop)):
-        found, step = _between(start, stop, arange(count), endpoint, axis)
+        numbers, step = _between(start, stop, arange(count), endpoint, axis)
     else:
         for name, value in (("start", start), ("stop", stop)):
             if np.asarray(value).dtype.kind not in "biufc":
                 raise ArgumentError(bad("linspace", name, value, "a number"))
         first, last = np.asarray(start) * 1.0, np.asarray(stop) * 1.0
-        made = np.result_type(first, last, float(count))
+        ramp_dtype = np.result_type(first, last, float(count))
         parts = count - 1 if endpoint else count
         gap = (last - first) / parts if parts > 0 else last - first
-        ramp = Ramp(made.type(first), made.type(gap), made.type(last) if endpoint and count > 1 else None)
+        ramp = Ramp(
+            ramp_dtype.type(first), ramp_dtype.type(gap), ramp_dtype.type(last) if endpoint and count > 1 else None
+        )
         if gap == 0 and parts > 0 and first != last:  # too small a number
-            at = arange(count, dtype=made.type(0).real.dtype, chunks=chunks)
-            found = cast(_between(first, last, at, endpoint, 0)[0], made)
+            at = arange(count, dtype=ramp_dtype.type(0).real.dtype, chunks=chunks)
+            numbers = cast(_between(first, last, at, endpoint, 0)[0], ramp_dtype)
         else:
-            found = make(ramp, (), grid_for("linspace", chunks, (count,), made if wanted is None else wanted), made)
+            numbers = make(
+                ramp, (), grid_for("linspace", chunks, (count,), ramp_dtype if wanted is None else wanted), ramp_dtype
+            )
         step = gap if parts > 0 else np.float64(np.nan)
     if wanted is not None:
-        found = cast(floor(found) if wanted.kind in "iu" else found, wanted)
-    return (found, step) if retstep else found
+        numbers = cast(floor(numbers) if wanted.kind in "iu" else numbers, wanted)
+    return (numbers, step) if retstep else numbers
 
 
 def _between(start: Any, stop: Any, at: Array, endpoint: bool, axis: int) -> tuple[Array, Array]:
@@ -262,10 +266,10 @@ def _between(start: Any, stop: Any, at: Array, endpoint: bool, axis: int) -> tup
         distance = where(equal(step, 0), multiply(divide(at, parts), delta), multiply(at, step))
     else:
         distance = multiply(at, delta)
-    found = add(distance, first)
+    numbers = add(distance, first)
     if endpoint and count > 1:
-        found = where(equal(at, count - 1), last, found)
-    return moveaxis(found, 0, axis) if axis else found, step
+        numbers = where(equal(at, count - 1), last, numbers)
+    return moveaxis(numbers, 0, axis) if axis else numbers, step
 
 
 def eye(

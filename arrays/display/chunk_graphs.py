@@ -103,11 +103,11 @@ def stage_graph(*arrays: Any) -> networkx.DiGraph:
 
     lazy = held_arrays("stage_graph", arrays)
     traced = _trace_in_order(lazy)
-    found: Any = networkx.DiGraph(arrays=tuple(sketch_plan(a).token for a in lazy))
+    graph: Any = networkx.DiGraph(arrays=tuple(sketch_plan(a).token for a in lazy))
     for token, one in traced.items():
         chunks = _owners(one).repeat(one.blocks_per_task)[: one.stage.grid.nblocks]
         ranks, held = np.unique(chunks[chunks >= 0], return_counts=True)
-        found.add_node(
+        graph.add_node(
             token,
             **_describe(one),
             bytes=one.stage.grid.size * one.stage.dtype.itemsize,
@@ -119,8 +119,8 @@ def stage_graph(*arrays: Any) -> networkx.DiGraph:
         read = dict.fromkeys(one.inputs, 0)
         for number, count, _ in count_bytes_read(one.stage) if read else ():  # a copy's history may be forgotten
             read[one.inputs[number]] += count
-        found.add_edges_from((each, token, {"bytes": count}) for each, count in read.items())
-    return found
+        graph.add_edges_from((each, token, {"bytes": count}) for each, count in read.items())
+    return graph
 
 
 def task_graph(*arrays: Any, limit: int = 10_000, block: int | tuple[int, ...] | None = None) -> networkx.DiGraph:
@@ -193,28 +193,28 @@ def make_task_graph(
     traced = _trace_in_order(arrays)
     names = tuple(sketch_plan(a).token for a in arrays)
     wanted: dict[str, Index | None] = dict.fromkeys(names)
-    found: Any = networkx.DiGraph(arrays=names)
+    graph: Any = networkx.DiGraph(arrays=names)
     if block is not None:
         if len(arrays) != 1:
             raise ArgumentError(bad(operation, "block", block, f"None, since {len(arrays)} arrays are given"))
         one = traced[names[0]]
         task = _read_block(operation, block, one.stage.grid.counts) // one.blocks_per_task
         wanted[names[0]] = np.array([task])
-        found.graph["task"] = names[0], task
+        graph.graph["task"] = names[0], task
     tasks, edges = _find_tasks(operation, traced, wanted, limit)
     for token, numbers in tasks.items():
-        _add_tasks(found, token, traced[token], numbers)
+        _add_tasks(graph, token, traced[token], numbers)
     for (source, token), (read, readers) in edges.items():
         pairs = zip(read.tolist(), readers.tolist(), strict=True)
-        found.add_edges_from(((source, a), (token, b)) for a, b in pairs)
-    return found
+        graph.add_edges_from(((source, a), (token, b)) for a, b in pairs)
+    return graph
 
 
 def _read_block(operation: str, block: int | tuple[int, ...], counts: tuple[int, ...]) -> int:
     """Return the number, in C order, of a chunk that is named by its index."""
     index = block if isinstance(block, tuple) else (block,)
-    given = len(index) == len(counts) and all(map(is_integer, index))
-    if not given or not all(-n <= k < n for k, n in zip(index, counts, strict=True)):
+    is_index = len(index) == len(counts) and all(map(is_integer, index))
+    if not is_index or not all(-n <= k < n for k, n in zip(index, counts, strict=True)):
         raise IndexingError(bad(operation, "block", block, f"the index of a chunk, of {counts} along the axes"))
     number = 0
     for k, n in zip(index, counts, strict=True):

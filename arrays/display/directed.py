@@ -14,10 +14,10 @@ def directed_graph(names: Iterable[str], inputs: Mapping[str, Sequence[str]]) ->
     """Return the graph with an edge from each input, of those that are named, to its user."""
     import networkx
 
-    found: Any = networkx.DiGraph()
-    found.add_nodes_from(names)
-    found.add_edges_from((each, name) for name in list(found) for each in inputs.get(name, ()) if each in found)
-    return found
+    graph: Any = networkx.DiGraph()
+    graph.add_nodes_from(names)
+    graph.add_edges_from((each, name) for name in list(graph) for each in inputs.get(name, ()) if each in graph)
+    return graph
 
 
 def find_depths(names: Iterable[str], inputs: Mapping[str, Sequence[str]]) -> dict[str, int]:

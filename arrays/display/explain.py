@@ -174,8 +174,8 @@ class Explanation:
         limit = rank_limit(len(session().arenas))
         if not plans or (self.fits and self.peak_bytes <= limit):
             return None
-        found: Suggestion | None = import_module("..planning.suggesting", __package__).suggest(plans, limit)
-        return found
+        suggestion: Suggestion | None = import_module("..planning.suggesting", __package__).suggest(plans, limit)
+        return suggestion
 
     @property
     def tasks(self) -> int:
@@ -225,15 +225,15 @@ class Explanation:
         paths = (
             {"critical path by bytes": most, "critical path by seconds": slowest} if apart else {"critical path": most}
         )
-        found = []
+        lines = []
         for name, path in paths.items():
             if path is not None and len(path.stages) > 1:
                 names = " → ".join(s.short for s in path.stages)
                 took = "" if path.seconds is None else f", {path.seconds:.3g} s when they last ran"
-                found.append(f"{name}: {names}; one task of each: {size_text(path.bytes)}{took}")
+                lines.append(f"{name}: {names}; one task of each: {size_text(path.bytes)}{took}")
         uncompiled = Counter(f"{s.short}: NumPy's loops for {s.interpreted}" for s in self.stages if s.interpreted)
-        found += [line if n == 1 else f"{line} (in {n} stages)" for line, n in uncompiled.items()]
-        return (self._peak, *found, *self.notes)
+        lines += [line if n == 1 else f"{line} (in {n} stages)" for line, n in uncompiled.items()]
+        return (self._peak, *lines, *self.notes)
 
     @property
     def _peak(self) -> str:
@@ -323,13 +323,13 @@ def explain(*arrays: Any) -> Explanation:
     one, limit = max(bound.work.values(), default=0), rank_limit(len(arenas))
     if busiest is not None and one > limit and not refused:
         notes.append(f"{busiest.name}: a task takes up to {size_text(one)}, and there are {size_text(limit)} of memory")
-    made = [_cost(s, hosts, s.token in later, took.get(s.token), bound.work.get(s.token, 0)) for s in mine]
-    cause = next((cost for cost in made if cost.token == bound.stage), None)
+    costs = [_cost(s, hosts, s.token in later, took.get(s.token), bound.work.get(s.token, 0)) for s in mine]
+    cause = next((cost for cost in costs if cost.token == bound.stage), None)
     fits = not refused and one <= limit
     if not fits or bound.peak > limit:
         notes += [_describe_unsized(plan) for a, plan in zip(lazy, plans, strict=True) if a._unsized is not None]
-    told = tuple(dict.fromkeys(notes))
-    return Explanation(tuple(made), told, bound.peak, bound.held, cause, fits, tuple(lazy))
+    unique_notes = tuple(dict.fromkeys(notes))
+    return Explanation(tuple(costs), unique_notes, bound.peak, bound.held, cause, fits, tuple(lazy))
 
 
 def _find_refusal(stages: list[Stage], plans: list[Expr], arenas: list[int]) -> str:
@@ -394,12 +394,12 @@ WIDE = 4
 
 
 def _describe_widening(node: Expr) -> str:
-    given = max((e.grid.largest * e.dtype.itemsize for e in node.operands), default=0)
-    made = node.grid.largest * node.dtype.itemsize
-    if not node.operands or made <= WIDE * given:
+    input_bytes = max((e.grid.largest * e.dtype.itemsize for e in node.operands), default=0)
+    output_bytes = node.grid.largest * node.dtype.itemsize
+    if not node.operands or output_bytes <= WIDE * input_bytes:
         return ""
     where = f" at {node.origin.short}" if node.origin.file else ""
-    return f"{node.label}{where}: makes chunks of {size_text(made)} from chunks of {size_text(given)}"
+    return f"{node.label}{where}: makes chunks of {size_text(output_bytes)} from chunks of {size_text(input_bytes)}"
 
 
 def _cost(stage: Stage, hosts: set[str], planned: bool, seconds: float | None, work: int) -> StageCost:
@@ -416,8 +416,8 @@ def _cost(stage: Stage, hosts: set[str], planned: bool, seconds: float | None, w
     held = stage.grid.size * stage.dtype.itemsize
     each = (total + held) // (stage.grid.nblocks if planned else stage.ntasks)
     counts = (0, stage.grid.nblocks, 0, 0, held) if planned else (stage.ntasks, stage.grid.nblocks, read, moved, held)
-    names, made = (stage.token, stage.inputs), _count_bytes_made(stage)
-    return StageCost(stage.name, stage.origin, *counts, planned, each, seconds, *names, work, made, stage)
+    names, bytes_made = (stage.token, stage.inputs), _count_bytes_made(stage)
+    return StageCost(stage.name, stage.origin, *counts, planned, each, seconds, *names, work, bytes_made, stage)
 
 
 def _count_bytes_made(stage: Stage) -> int:

@@ -79,8 +79,8 @@ def _cuts(axis: Axis, side: float) -> Cuts:
     count = min(axis.count, LINES, int(side // 4))
     chunks = np.unique(np.linspace(0, axis.count, count + 1).round().astype(np.int64))
     starts = np.where(chunks < axis.count, axis.start(np.minimum(chunks, axis.count - 1)), axis.length)
-    found: list[float] = (starts / max(1, axis.length)).tolist()
-    return (chunks[:-1], found) if axis.length else (np.zeros(1, int), [0.0, 1.0])
+    positions: list[float] = (starts / max(1, axis.length)).tolist()
+    return (chunks[:-1], positions) if axis.length else (np.zeros(1, int), [0.0, 1.0])
 
 
 def _face(corners: list[Point], colour: str) -> str:
@@ -107,7 +107,7 @@ def _sheet(
         return _face([point(a, c), point(b, c), point(b, d), point(a, d)], colour)
 
     (columns, across), (rows, down) = along_u, along_v
-    made = [face(0, 1, 0, 1, colour)]
+    shapes = [face(0, 1, 0, 1, colour)]
     if places is not None and places.size:
         low, high = (
             f.reduceat(f.reduceat(f.reduce(places, axis=0), rows, axis=0), columns, axis=1)
@@ -116,9 +116,9 @@ def _sheet(
         for j, i in np.argwhere(low == high).tolist():  # others lie on several ranks
             rank = int(low[j, i])
             fill = rank_colour(rank) if rank >= 0 else NOWHERE
-            made.append(face(across[i], across[i + 1], down[j], down[j + 1], fill))
-    made += [_line(point(a, 0), point(a, 1)) for a in across]
-    return made + [_line(point(0, b), point(1, b)) for b in down]
+            shapes.append(face(across[i], across[i + 1], down[j], down[j + 1], fill))
+    shapes += [_line(point(a, 0), point(a, 1)) for a in across]
+    return shapes + [_line(point(0, b), point(1, b)) for b in down]
 
 
 def _box(sides: list[float], cuts: list[Cuts], places: Places | None) -> tuple[list[str], float, float]:
@@ -143,9 +143,9 @@ def _labels(lengths: list[int], sides: list[float], width: float, height: float)
     """Return the axes' lengths: the last one below, the one before it at the right, the third at the corner."""
     if not lengths:
         return ""
-    made = _text(sides[-1] / 2, height + 16, str(lengths[-1]), "middle")
+    labels = _text(sides[-1] / 2, height + 16, str(lengths[-1]), "middle")
     if len(lengths) > 1:
-        made += _text(width + 6, height - sides[-2] / 2, str(lengths[-2]), "start")
+        labels += _text(width + 6, height - sides[-2] / 2, str(lengths[-2]), "start")
     if len(lengths) > 2:
-        made += _text(width + 6, 10, str(lengths[-3]), "start")
-    return made
+        labels += _text(width + 6, 10, str(lengths[-3]), "start")
+    return labels

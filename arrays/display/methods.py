@@ -40,8 +40,8 @@ class Looks(ArrayBase):
         >>> [stage.name for stage in (wr.ones((1000, 1000), chunks=500) + 1).sum().explain().stages]
         ['ones+add+sum (partial)', 'sum']
         """
-        found: Explanation = _load("explain").explain(self)
-        return found
+        explanation: Explanation = _load("explain").explain(self)
+        return explanation
 
     def graph(
         self, level: str = "operations", limit: int = 10_000, block: int | tuple[int, ...] | None = None
@@ -76,8 +76,8 @@ class Looks(ArrayBase):
         >>> [x.graph(level).number_of_nodes() for level in ("operations", "stages", "tasks")]
         [2, 1, 1]
         """
-        found: networkx.DiGraph = _load("chunk_graphs").graph_of(self, level, limit, block)
-        return found
+        graph: networkx.DiGraph = _load("chunk_graphs").graph_of(self, level, limit, block)
+        return graph
 
     def visualize(self, filename: Any = None, level: str | None = None, limit: int = 500) -> Any:
         """Draw what the array is made from: operations and the stages that would run, or chunk tasks; nothing runs.

@@ -63,9 +63,9 @@ def operation_graph(*arrays: Any) -> networkx.DiGraph:
     import networkx
 
     lazy = held_arrays("operation_graph", arrays)
-    found: Any = networkx.DiGraph(arrays=tuple(sketch_plan(a).token for a in lazy))
+    graph: Any = networkx.DiGraph(arrays=tuple(sketch_plan(a).token for a in lazy))
     for node in operations(*lazy):
-        found.add_node(
+        graph.add_node(
             node.token,
             label=node.label,
             operation=node.op.label,
@@ -75,5 +75,5 @@ def operation_graph(*arrays: Any) -> networkx.DiGraph:
             bytes=node.nbytes,
             origin=node.origin.where,
         )
-        found.add_edges_from((child.token, node.token) for child in node.operands)
-    return found
+        graph.add_edges_from((child.token, node.token) for child in node.operands)
+    return graph

@@ -74,9 +74,9 @@ class PlannedStage:
 
 def trace(arrays: Sequence[ArrayBase]) -> dict[str, PlannedStage]:
     """Return what arrays are made from, by token: what the ledger knows, and else what is planned. Nothing runs."""
-    while (found := _trace_now(arrays)) is None:  # chunks were released meanwhile: then they are planned
+    while (traced := _trace_now(arrays)) is None:  # chunks were released meanwhile: then they are planned
         pass
-    return found
+    return traced
 
 
 def _trace_now(arrays: Sequence[ArrayBase]) -> dict[str, PlannedStage] | None:
@@ -86,32 +86,32 @@ def _trace_now(arrays: Sequence[ArrayBase]) -> dict[str, PlannedStage] | None:
     present = running()
     named = {*tokens, *planned, *(token for stage in stages for token in stage.inputs)}
     known = present.ask(partial(find_history, tokens=named)) if present is not None else {}
-    found: dict[str, PlannedStage] = {}
+    traced: dict[str, PlannedStage] = {}
     while tokens:
         token = tokens.pop()
-        if token in found:
+        if token in traced:
             continue
         if token in known:
             inputs = tuple(each for each, _ in known[token].reads)
-            found[token] = PlannedStage(known[token].stage, inputs, known[token])
+            traced[token] = PlannedStage(known[token].stage, inputs, known[token])
         elif token in planned:
-            found[token] = PlannedStage(planned[token], planned[token].inputs, None, token in later)
+            traced[token] = PlannedStage(planned[token], planned[token].inputs, None, token in later)
         else:
             return None
-        tokens += found[token].inputs
-    return found
+        tokens += traced[token].inputs
+    return traced
 
 
 def count_bytes_read(stage: Stage) -> list[tuple[int, int, bool]]:
     """Return (input, bytes, whether across the borders of chunks) for each value that a stage reads."""
-    found: list[tuple[int, int, bool]] = []
+    reads: list[tuple[int, int, bool]] = []
     for value in stage.program.values:
         if isinstance(value, Load):
             across = not isinstance(value.access, ByBlock)
-            found += [(number, count, across) for number, count in _bytes_by_input(stage, value)]
+            reads += [(number, count, across) for number, count in _bytes_by_input(stage, value)]
         elif isinstance(value, Product):
-            found += _bytes_of_operands(stage, value)
-    return found
+            reads += _bytes_of_operands(stage, value)
+    return reads
 
 
 def _bytes_of_operands(stage: Stage, value: Product) -> Iterable[tuple[int, int, bool]]:

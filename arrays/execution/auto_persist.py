@@ -63,10 +63,10 @@ def compute_value(array: ArrayBase) -> np.ndarray[Any, Any]:
                 _noted.popitem(last=False)
         if again:
             _keep(held, active.room // PART)
-    found = np.asarray(compute_array(array))
-    if alone and found.nbytes <= LITTLE and _lasts(expr):
-        _last[:] = [(ref(array), expr.token, found.copy())]
-    return found
+    values = np.asarray(compute_array(array))
+    if alone and values.nbytes <= LITTLE and _lasts(expr):
+        _last[:] = [(ref(array), expr.token, values.copy())]
+    return values
 
 
 def _lasts(expr: Expr) -> bool:
@@ -87,6 +87,6 @@ def _keep(held: Sequence[Expr], room: int) -> None:
             chosen.append((array, node))
     if not chosen:
         return
-    made = persist(*(array for array, _ in chosen))
-    for (array, node), kept in zip(chosen, made, strict=True):
+    persisted = persist(*(array for array, _ in chosen))
+    for (array, node), kept in zip(chosen, persisted, strict=True):
         array._replace(node, kept.expr)

@@ -339,10 +339,10 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
         kept |= pins
     for place, (pin, node) in enumerate(kept.items()):
         if not pin.wait(deadline):
-            made = f", made at {node.origin.where}" if node.origin.where else ""
+            origin_text = f", made at {node.origin.where}" if node.origin.where else ""
             raise WaitTimeout(
                 f"wait: after {timeout} s {len(kept) - place} of {len(kept)} persisted arrays may not be there yet: "
-                f"{node.label}{made}, {pin.job.done} of {pin.job.total} tasks are done"
+                f"{node.label}{origin_text}, {pin.job.done} of {pin.job.total} tasks are done"
             )
     count_additions(list(kept.values()))
 
@@ -421,5 +421,5 @@ def owners(array: Array) -> np.ndarray[Any, Any]:
     if not isinstance(pin, Pin) or not pin.held:
         raise ArgumentError(bad("owners", "array", array, "an array that was persisted: y = x.persist(); y.owners()"))
     pin.session.check_open()
-    found: np.ndarray[Any, Any] | None = pin.session.ask(partial(locate_chunks, token=array.expr.token))
-    return np.full(array.numblocks, -1) if found is None else found.reshape(array.numblocks)
+    ranks: np.ndarray[Any, Any] | None = pin.session.ask(partial(locate_chunks, token=array.expr.token))
+    return np.full(array.numblocks, -1) if ranks is None else ranks.reshape(array.numblocks)

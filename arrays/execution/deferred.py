@@ -146,14 +146,14 @@ class Unsized:
 
     def sketch(self) -> Expr:
         """Return an operation that stands for the array: see `sketch_plan`."""
-        made: dict[Unsized, Expr] = {}
-        for each in self._chain(lambda u: u in made or u._made is not None):
+        sketches: dict[Unsized, Expr] = {}
+        for each in self._chain(lambda u: u in sketches or u._made is not None):
             below = [(o, o._unsized) for o in each._operands]
-            operands = tuple(o.expr if w is None else w._made or made[w] for o, w in below)
+            operands = tuple(o.expr if w is None else w._made or sketches[w] for o, w in below)
             grid = Grid([Axis.whole(n or 0) for n in each.shape])
             op = Deferred(each.name, each._recipe)
-            made[each] = Expr(op, operands, grid, each.dtype, each._origin, None, f"unsized-{id(each):x}")
-        return self._made or made[self]
+            sketches[each] = Expr(op, operands, grid, each.dtype, each._origin, None, f"unsized-{id(each):x}")
+        return self._made or sketches[self]
 
     def _find(self) -> Expr:
         with self._finding:
@@ -164,13 +164,13 @@ class Unsized:
 
     def _run(self) -> Expr:
         with origin.standing(self._origin):
-            made = run_recipe(self._recipe(*self._operands, *self._params)).expr
-        fits = len(made.shape) == len(self.shape) and all(
-            wanted in (None, n) for n, wanted in zip(made.shape, self.shape, strict=True)
+            expr = run_recipe(self._recipe(*self._operands, *self._params)).expr
+        fits = len(expr.shape) == len(self.shape) and all(
+            wanted in (None, n) for n, wanted in zip(expr.shape, self.shape, strict=True)
         )
-        if not fits or made.dtype != self.dtype:
-            raise AssertionError(bad(self.name, "recipe", (made.shape, made.dtype), f"{self.shape} {self.dtype}"))
-        return replace(made, origin=self._origin)
+        if not fits or expr.dtype != self.dtype:
+            raise AssertionError(bad(self.name, "recipe", (expr.shape, expr.dtype), f"{self.shape} {self.dtype}"))
+        return replace(expr, origin=self._origin)
 
 
 def at_hand(roots: Sequence[Expr]) -> bool:
@@ -273,10 +273,10 @@ def _plan(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     op = node.op
     assert isinstance(op, Deferred)
     with origin.standing(node.origin):
-        made = run_recipe(op.recipe(*map(wrap, operands), *op.params))
-        if made.shape != node.shape or made.dtype != node.dtype:
-            raise AssertionError(bad(op.name, "recipe", (made.shape, made.dtype), f"{node.shape} {node.dtype}"))
-        fitted = regrid(made, node.grid).expr
+        array = run_recipe(op.recipe(*map(wrap, operands), *op.params))
+        if array.shape != node.shape or array.dtype != node.dtype:
+            raise AssertionError(bad(op.name, "recipe", (array.shape, array.dtype), f"{node.shape} {node.dtype}"))
+        fitted = regrid(array, node.grid).expr
         (plain,) = expand_recipes([fitted])
     if plain.pin is not None:  # a name for what is stored already: the chunks keep their own
         return Expr(COPY, (plain,), node.grid, node.dtype, node.origin, None, node.token)
@@ -292,7 +292,7 @@ def run_recipe(recipe: Generator[Any, Any, Array]) -> Array:
             values = evaluate([a.expr for a in (asked if several else (asked,))])
             asked = recipe.send(tuple(values) if several else values[0])
     except StopIteration as end:
-        found: Array = end.value
-        return found
+        array: Array = end.value
+        return array
     finally:
         recipe.close()

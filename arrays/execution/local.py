@@ -120,13 +120,13 @@ def _data(root: Expr) -> Any:
 def _owner(array: ArrayBase, block: Any) -> int:
     """Return which rank has a chunk; -1 where none has it now."""
     _persisted("owner(block)", array)
-    found = owners(array)  # type: ignore[arg-type] # it is an Array
+    ranks = owners(array)  # type: ignore[arg-type] # it is an Array
     if isinstance(block, tuple):
-        if len(block) != found.ndim:
-            raise ArgumentError(bad("owner", "block", block, f"an index for each of {found.ndim} axes"))
-        at = tuple(check_integer("owner", "block", k, -n, n - 1) for k, n in zip(block, found.shape, strict=True))
-        return int(found[at])
-    return int(found.reshape(-1)[check_integer("owner", "block", block, -found.size, found.size - 1)])
+        if len(block) != ranks.ndim:
+            raise ArgumentError(bad("owner", "block", block, f"an index for each of {ranks.ndim} axes"))
+        at = tuple(check_integer("owner", "block", k, -n, n - 1) for k, n in zip(block, ranks.shape, strict=True))
+        return int(ranks[at])
+    return int(ranks.reshape(-1)[check_integer("owner", "block", block, -ranks.size, ranks.size - 1)])
 
 
 def _persisted(name: str, array: ArrayBase) -> Expr:

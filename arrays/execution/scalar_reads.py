@@ -39,10 +39,10 @@ def element(x: ArrayBase) -> Any:
     expr, at = x.expr, (0,) * x.ndim
     moved = False
     while isinstance(expr.op, Move | Reshape) and expr.pin is None:
-        found = _before(expr, at)
-        if found is None:
+        source = _before(expr, at)
+        if source is None:
             return None
-        (expr, at), moved = found, True
+        (expr, at), moved = source, True
     op = expr.op
     if isinstance(op, Full):
         return np.asarray(op.value).astype(expr.dtype)[()]
@@ -82,23 +82,23 @@ def _before(expr: Expr, at: tuple[int, ...]) -> tuple[Expr, tuple[int, ...]] | N
 def _small(expr: Expr) -> np.ndarray[Any, Any] | None:
     """Return the values of a small array, computed now or before."""
     with _lock:
-        found = _kept.get(expr.token)
-        if found is not None:
+        values = _kept.get(expr.token)
+        if values is not None:
             if not names.agreed():  # else what was looked at last may differ between ranks, and so what is kept
                 _kept.move_to_end(expr.token)
-            return found
+            return values
     for number, node in enumerate(walk([expr])):
         own = isinstance(node.op, MapBlocks) or (isinstance(node.op, Host) and not _ours(node.op))
         if own or node.nbytes > SMALL or number >= MANY:
             return None
-    (found,) = evaluate([expr])
+    (values,) = evaluate([expr])
     if names.acting():
-        return found
+        return values
     with _lock:
-        _kept[expr.token] = found
+        _kept[expr.token] = values
         while len(_kept) > MANY:
             _kept.popitem(last=False)
-    return found
+    return values
 
 
 def _ours(op: Host) -> bool:

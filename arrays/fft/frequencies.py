@@ -123,13 +123,13 @@ def _check_length(operation: str, n: Any, d: Any, device: Any) -> int:
 
 
 def _scale(operation: str, k: Array, length: float, dtype: Any) -> Array:
-    found: Array = k * (1.0 / length)
+    frequencies: Array = k * (1.0 / length)
     if dtype is None:
-        return found
+        return frequencies
     wanted = check_dtype(operation, "dtype", dtype)
     if wanted.kind != "f":
         raise DTypeError(bad(operation, "dtype", wanted, "a dtype of real floating-point numbers"))
-    return astype(found, wanted)
+    return astype(frequencies, wanted)
 
 
 def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
@@ -196,6 +196,6 @@ def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
 
 def _shift(operation: str, x: Any, axes: Any, sign: int) -> Array:
     array = as_array(operation, "x", x)
-    given = range(array.ndim) if axes is None else axes if isinstance(axes, tuple | list) else (axes,)
-    each = tuple(check_axis(operation, a, array.ndim, "axes") for a in given)
+    entries = range(array.ndim) if axes is None else axes if isinstance(axes, tuple | list) else (axes,)
+    each = tuple(check_axis(operation, a, array.ndim, "axes") for a in entries)
     return roll(array, tuple(sign * (array.shape[a] // 2) for a in each), each) if each else array

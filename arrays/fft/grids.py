@@ -431,8 +431,8 @@ def irfft2(
 def _complex(operation: str, name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
     """Transform along axes, the last one first."""
     x = operand(operation, a)
-    found, lengths = axes_and_lengths(operation, x, s, axes)
-    steps = [TransformStep(name, n, i) for i, n in zip(found, lengths, strict=True)]
+    axis_numbers, lengths = axes_and_lengths(operation, x, s, axes)
+    steps = [TransformStep(name, n, i) for i, n in zip(axis_numbers, lengths, strict=True)]
     put: Array = deliver(operation, apply_steps(x, steps[::-1], norm_of(operation, norm)), out)
     return put
 
@@ -440,11 +440,11 @@ def _complex(operation: str, name: str, a: Any, s: Any, axes: Any, norm: Any, ou
 def _half(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
     """Transform real numbers: the last axis first."""
     x = operand(operation, a)
-    found, lengths = axes_and_lengths(operation, x, s, axes)
-    if not found:
+    axis_numbers, lengths = axes_and_lengths(operation, x, s, axes)
+    if not axis_numbers:
         raise ShapeError(bad(operation, "axes", axes, "at least one axis"))
-    steps = [TransformStep("fft", n, i) for i, n in zip(found, lengths, strict=True)]
-    steps = [TransformStep("rfft", lengths[-1], found[-1]), *steps[-2::-1]]
+    steps = [TransformStep("fft", n, i) for i, n in zip(axis_numbers, lengths, strict=True)]
+    steps = [TransformStep("rfft", lengths[-1], axis_numbers[-1]), *steps[-2::-1]]
     put: Array = deliver(operation, apply_steps(x, steps, norm_of(operation, norm)), out)
     return put
 
@@ -452,10 +452,10 @@ def _half(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Arr
 def _back(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
     """Transform to real numbers: the last axis last."""
     x = operand(operation, a)
-    found, lengths = axes_and_lengths(operation, x, s, axes, halved=True)
-    if not found:
+    axis_numbers, lengths = axes_and_lengths(operation, x, s, axes, halved=True)
+    if not axis_numbers:
         raise ShapeError(bad(operation, "axes", axes, "at least one axis"))
-    steps = [TransformStep("ifft", n, i) for i, n in zip(found, lengths, strict=True)]
-    steps = [*steps[:-1], TransformStep("irfft", lengths[-1], found[-1])]
+    steps = [TransformStep("ifft", n, i) for i, n in zip(axis_numbers, lengths, strict=True)]
+    steps = [*steps[:-1], TransformStep("irfft", lengths[-1], axis_numbers[-1])]
     put: Array = deliver(operation, apply_steps(x, steps, norm_of(operation, norm)), out)
     return put

@@ -63,8 +63,8 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
     array([ 6.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
     x = operand("fft", a)
-    found = apply_steps(x, [line_step("fft", "fft", x, n, axis)], norm_of("fft", norm))
-    put: Array = deliver("fft", found, out)
+    spectrum = apply_steps(x, [line_step("fft", "fft", x, n, axis)], norm_of("fft", norm))
+    put: Array = deliver("fft", spectrum, out)
     return put
 
 
@@ -112,8 +112,8 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     array([0., 1., 2.])
     """
     x = operand("ifft", a)
-    found = apply_steps(x, [line_step("ifft", "ifft", x, n, axis)], norm_of("ifft", norm))
-    put: Array = deliver("ifft", found, out)
+    signal = apply_steps(x, [line_step("ifft", "ifft", x, n, axis)], norm_of("ifft", norm))
+    put: Array = deliver("ifft", signal, out)
     return put
 
 
@@ -162,8 +162,8 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     array([ 6.+0.j, -2.+2.j, -2.+0.j])
     """
     x = operand("rfft", a)
-    found = apply_steps(x, [line_step("rfft", "rfft", x, n, axis)], norm_of("rfft", norm))
-    put: Array = deliver("rfft", found, out)
+    spectrum = apply_steps(x, [line_step("rfft", "rfft", x, n, axis)], norm_of("rfft", norm))
+    put: Array = deliver("rfft", spectrum, out)
     return put
 
 
@@ -211,8 +211,8 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     array([0., 1., 2., 3.])
     """
     x = operand("irfft", a)
-    found = apply_steps(x, [line_step("irfft", "irfft", x, n, axis)], norm_of("irfft", norm))
-    put: Array = deliver("irfft", found, out)
+    signal = apply_steps(x, [line_step("irfft", "irfft", x, n, axis)], norm_of("irfft", norm))
+    put: Array = deliver("irfft", signal, out)
     return put
 
 
@@ -261,8 +261,8 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     """
     x = operand("hfft", a)
     step = line_step("hfft", "irfft", x, n, axis)
-    found = apply_steps(conjugate(x), [step], _OTHER_WAY[norm_of("hfft", norm)])
-    put: Array = deliver("hfft", found, out)
+    spectrum = apply_steps(conjugate(x), [step], _OTHER_WAY[norm_of("hfft", norm)])
+    put: Array = deliver("hfft", spectrum, out)
     return put
 
 
@@ -312,6 +312,6 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     """
     x = operand("ihfft", a)
     step = line_step("ihfft", "rfft", x, n, axis)
-    found = apply_steps(x, [step], _OTHER_WAY[norm_of("ihfft", norm)])
-    put: Array = deliver("ihfft", conjugate(found), out)
+    transform = apply_steps(x, [step], _OTHER_WAY[norm_of("ihfft", norm)])
+    put: Array = deliver("ihfft", conjugate(transform), out)
     return put

@@ -49,8 +49,8 @@ class TransformStep:
 
     def dtype(self, given: np.dtype[Any]) -> np.dtype[Any]:
         """Type of the result's elements."""
-        found: np.dtype[Any] = getattr(np.fft, self.name)(np.ones(2, given), 2).dtype
-        return found
+        result_dtype: np.dtype[Any] = getattr(np.fft, self.name)(np.ones(2, given), 2).dtype
+        return result_dtype
 
 
 def operand(operation: str, a: Any) -> Array:
@@ -96,18 +96,18 @@ def axes_and_lengths(
             raise ArgumentError(bad(operation, argument, value, "a sequence of integers"))
     if axes is None:
         axes = range(-(x.ndim if s is None else len(s)), 0)
-    found = [check_axis(operation, a, x.ndim, "axes") for a in axes]
+    axis_numbers = [check_axis(operation, a, x.ndim, "axes") for a in axes]
     if s is None:
-        lengths = [x.shape[a] for a in found]
+        lengths = [x.shape[a] for a in axis_numbers]
         if halved and lengths:
             lengths[-1] = 2 * (lengths[-1] - 1)
-    elif len(s) != len(found):
-        raise ShapeError(bad(operation, "s", s, f"a length for each of the {len(found)} axes"))
+    elif len(s) != len(axis_numbers):
+        raise ShapeError(bad(operation, "s", s, f"a length for each of the {len(axis_numbers)} axes"))
     else:
-        lengths = [x.shape[a] if n is None or n == -1 else n for n, a in zip(s, found, strict=True)]
+        lengths = [x.shape[a] if n is None or n == -1 else n for n, a in zip(s, axis_numbers, strict=True)]
         if halved and s[-1] is None:
-            lengths[-1] = 2 * (x.shape[found[-1]] - 1)
-    return found, [length_of(operation, n, "s") for n in lengths]
+            lengths[-1] = 2 * (x.shape[axis_numbers[-1]] - 1)
+    return axis_numbers, [length_of(operation, n, "s") for n in lengths]
 
 
 def apply_steps(x: Array, steps: Sequence[TransformStep], norm: str) -> Array:
@@ -182,12 +182,12 @@ def _long(x: Array, step: TransformStep, norm: str, factors: tuple[int, int]) ->
         BlockFunction("signal.fft:columns", (name, step.n, norm), where=True), (first,), first.expr.grid, dtype
     )
     rows = _pass(halfway, [TransformStep(name, factors[1], line.ndim)], norm)
-    found = _flat(whole(swapaxes(rows, -1, -2), {line.ndim}))
+    transform = _flat(whole(swapaxes(rows, -1, -2), {line.ndim}))
     if step.name == "rfft":
-        found = found[..., : step.made]
+        transform = transform[..., : step.made]
     elif step.name == "irfft":
-        found = real(found)
-    return moveaxis(found, -1, step.axis)
+        transform = real(transform)
+    return moveaxis(transform, -1, step.axis)
 
 
 def _flat(x: Array) -> Array:

@@ -162,14 +162,14 @@ def load(path: Any, mmap_mode: str | None = None, *, chunks: Any = None) -> Arra
     """
     if mmap_mode not in (None, "r", "c"):
         raise ArgumentError(bad("load", "mmap_mode", mmap_mode, "None, 'r' or 'c': files aren't written to"))
-    found = path_of("load", path)
-    if not os.path.exists(found):
-        raise MissingFile(f"load: argument 'path' is {found!r}; there is nothing")
-    if os.path.isfile(found):
-        return map_file("load", found, "auto" if chunks is None else chunks)
-    runs, dtype, sizes = _read_head(os.path.join(found, HEAD))
-    times = _check_files(found, sizes)
-    data = HostData(None, in_place=False, file=ArrowFolder(found, runs, dtype, sizes, times), label="load")
+    full_path = path_of("load", path)
+    if not os.path.exists(full_path):
+        raise MissingFile(f"load: argument 'path' is {full_path!r}; there is nothing")
+    if os.path.isfile(full_path):
+        return map_file("load", full_path, "auto" if chunks is None else chunks)
+    runs, dtype, sizes = _read_head(os.path.join(full_path, HEAD))
+    times = _check_files(full_path, sizes)
+    data = HostData(None, in_place=False, file=ArrowFolder(full_path, runs, dtype, sizes, times), label="load")
     array = wrap(Expr(Host(data), (), runs.grid, dtype, origin.find_origin()))
     return array if chunks is None else rechunk(array, chunks)
 

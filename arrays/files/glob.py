@@ -80,11 +80,11 @@ def find_files(
     Of a folder, and of those in it, the files with one of some endings; what begins with "." or "_" is left out.
     """
     options = read_options(operation, storage_options)
-    given = list(path) if isinstance(path, list | tuple) else [path]
-    if not given:
+    entries = list(path) if isinstance(path, list | tuple) else [path]
+    if not entries:
         raise ArgumentError(bad(operation, argument, path, "a path, or a list of at least one"))
-    found: list[str] = []
-    for each in given:
+    paths: list[str] = []
+    for each in entries:
         one = location(operation, each, options)
         refuse_moving(operation, one, options) if not _is_pattern(one) else None
         listed = _list_url(one, options, endings) if is_url(one) else _list(one, endings)
@@ -92,8 +92,8 @@ def find_files(
             what = "nothing" if not endings else f"no file that ends with {' or '.join(endings)}"
             what = "no file that it matches" if _is_pattern(one) else what
             raise MissingFile(f"{operation}: argument {argument!r} is {each!r}; there is {what}")
-        found += listed
-    return [_describe(operation, one, options) for one in found]
+        paths += listed
+    return [_describe(operation, one, options) for one in paths]
 
 
 def refuse_special(operation: str, path: str) -> None:
@@ -172,21 +172,21 @@ def _expand(
     matches: Sequence[str], is_file: Callable[[str], bool], within: Callable[[str], list[str]], endings: Sequence[str]
 ) -> list[str]:
     """Return the files that matches of a pattern mean, each once; those of folders where endings tell which count."""
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for one in sorted(matches, key=natural):
         if is_file(one):
-            found[one] = None
+            paths[one] = None
         elif endings and not os.path.basename(one.rstrip("/")).startswith((".", "_")):
-            found |= dict.fromkeys(within(one))
-    return sorted(found, key=natural)
+            paths |= dict.fromkeys(within(one))
+    return sorted(paths, key=natural)
 
 
 def _choose(paths: Any, root: str, endings: Sequence[str]) -> list[str]:
     """Return the paths below a folder that count, in order."""
-    found = []
+    matches = []
     for path in paths:
         below = path[len(root) :].strip("/").split("/")
         hidden = any(part.startswith((".", "_")) for part in below)
         if not hidden and any(fnmatch.fnmatch(below[-1].lower(), f"*{end}") for end in endings):
-            found.append(path)
-    return sorted(found, key=natural)
+            matches.append(path)
+    return sorted(matches, key=natural)

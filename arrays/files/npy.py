@@ -87,11 +87,11 @@ def from_npy(path: Any, chunks: Any = "auto", *, storage_options: dict[str, Any]
     np.int64(45)
     """
     options = read_options("from_npy", storage_options)
-    found = location("from_npy", path, options)
+    address = location("from_npy", path, options)
     return (
-        _read_url(find_one("from_npy", found, storage_options), chunks)
-        if is_url(found)
-        else map_file("from_npy", found, chunks)
+        _read_url(find_one("from_npy", address, storage_options), chunks)
+        if is_url(address)
+        else map_file("from_npy", address, chunks)
     )
 
 
@@ -108,19 +108,19 @@ def _read_url(place: FilePlace, chunks: Any) -> Array:
 
 def map_file(operation: str, path: Any, chunks: Any) -> Array:
     """Return an array of a `.npy` file's elements."""
-    found = path_of(operation, path)
-    if not os.path.exists(found):
-        raise MissingFile(f"{operation}: argument 'path' is {found!r}; there is nothing")
-    refuse_special(operation, found)
+    full_path = path_of(operation, path)
+    if not os.path.exists(full_path):
+        raise MissingFile(f"{operation}: argument 'path' is {full_path!r}; there is nothing")
+    refuse_special(operation, full_path)
     try:
-        with open(found, "rb") as file:
+        with open(full_path, "rb") as file:
             if file.read(6) != b"\x93NUMPY":
                 raise ValueError("it doesn't begin as one")
-        data = np.load(found, mmap_mode="r", allow_pickle=False) if _has_elements(found) else np.load(found)
+        data = np.load(full_path, mmap_mode="r", allow_pickle=False) if _has_elements(full_path) else np.load(full_path)
     except ValueError as error:
-        raise FileFormatError(f"{operation}: {found!r} is no .npy file that can be mapped: {error}") from error
+        raise FileFormatError(f"{operation}: {full_path!r} is no .npy file that can be mapped: {error}") from error
     except OSError as error:
-        raise FileError(f"{operation}: {found!r} could not be read: {error}") from error
+        raise FileError(f"{operation}: {full_path!r} could not be read: {error}") from error
     return from_array(data, chunks)
 
 

@@ -79,8 +79,8 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
     """
     x, v = numbers("correlate", "in1", in1), numbers("correlate", "in2", in2)
     if x.ndim == v.ndim == 0:
-        found: Array = x * conjugate(v)
-        return found
+        product: Array = x * conjugate(v)
+        return product
     turned = flip(v)
     turned = conjugate(turned) if v.dtype.kind == "c" else turned
     return _convolve("correlate", x, turned, mode, (("method", _method("correlate", method)),), kernel="convolve")
@@ -109,8 +109,8 @@ def _convolve(
     kernel = kernel or name
     function = getattr(find("signal", name), kernel)
     if x.ndim == 0:
-        found: Array = x * v
-        return found
+        product: Array = x * v
+        return product
     along = _axes(name, x, v, axes)
     if axes is not None:
         keywords += (("axes", along),)
@@ -128,23 +128,23 @@ def _convolve(
     )
     if np.prod([v.shape[i] for i in along]) > np.prod([x.shape[i] for i in along]):
         x, v = v, x
-    made = _slide(x, v, kernel, keywords, along, first, dtype)
-    return made[cut] if mode == "same" and axes is not None else made
+    convolved = _slide(x, v, kernel, keywords, along, first, dtype)
+    return convolved[cut] if mode == "same" and axes is not None else convolved
 
 
 def _axes(name: str, x: Array, v: Array, axes: Any) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(x.ndim))
-    given = tuple(axes) if isinstance(axes, Iterable) else (axes,)
-    found = tuple(check_axis(name, a, x.ndim, "axes") for a in given)
-    if not found or len(set(found)) != len(found):
+    axis_numbers = tuple(axes) if isinstance(axes, Iterable) else (axes,)
+    normalized = tuple(check_axis(name, a, x.ndim, "axes") for a in axis_numbers)
+    if not normalized or len(set(normalized)) != len(normalized):
         raise ArgumentError(bad(name, "axes", axes, "at least one axis, each once"))
-    for i in set(range(x.ndim)) - set(found):
+    for i in set(range(x.ndim)) - set(normalized):
         if x.shape[i] != v.shape[i] and 1 not in (x.shape[i], v.shape[i]):
             raise ShapeError(
                 bad(name, "in2", v.shape, f"lengths that broadcast with those of in1, {x.shape}, along axis {i}")
             )
-    return tuple(sorted(found))
+    return tuple(sorted(normalized))
 
 
 def _offsets(name: str, x: Array, v: Array, mode: str, axes: tuple[int, ...]) -> dict[int, tuple[int, int]]:
@@ -153,12 +153,12 @@ def _offsets(name: str, x: Array, v: Array, mode: str, axes: tuple[int, ...]) ->
     looked = [p for p in pairs.values() if 1 not in p or name in ("convolve", "correlate")]
     if mode == "valid" and not (all(n >= m for n, m in looked) or all(n <= m for n, m in looked)):
         raise ShapeError(bad(name, "in2", v.shape, f"an array as large as in1, {x.shape}, along no axis or along all"))
-    found = {}
+    spans = {}
     for i, (n, m) in pairs.items():
         full = n + m - 1
         size = {"full": full, "same": n, "valid": max(n, m) - min(n, m) + 1}[mode]
-        found[i] = ((full - size) // 2, size) if mode == "same" else (min(n, m) - 1 if mode == "valid" else 0, size)
-    return found
+        spans[i] = ((full - size) // 2, size) if mode == "same" else (min(n, m) - 1 if mode == "valid" else 0, size)
+    return spans
 
 
 def _slide(

@@ -70,26 +70,26 @@ def along(
     `length` tells the result's length along the axis by that of the lines; None: it is that of what is made of a part
     of a line. `part` tells which of several results is taken. What is `tried` stands for large arguments at first.
     """
-    found = {n: numbers(name, n, value) for n, value in arrays.items()}
-    x = next(iter(found.values()))
+    operands = {n: numbers(name, n, value) for n, value in arrays.items()}
+    x = next(iter(operands.values()))
     at = check_axis(name, axis, x.ndim)
     fixed = settled(name, given)
     n, line = x.shape[at], tuple(m if i == at else 1 for i, m in enumerate(x.shape))
     keywords = {**dict(fixed), **(tried or {}), "axis": at}
-    dtypes = {name: f.dtype for name, f in found.items()}
-    made, short = try_line(name, dtypes, line, at, keywords)
-    made = np.asarray(made if part is None else made[part])
-    size = made.shape[at] if length is None else length(n)
-    if short < n and not tried and length is not None and length(short) != made.shape[at]:
-        made, _ = try_line(name, dtypes, line, at, keywords, full=True)
-        size = np.asarray(made if part is None else made[part]).shape[at]
+    dtypes = {name: f.dtype for name, f in operands.items()}
+    sample, short = try_line(name, dtypes, line, at, keywords)
+    sample = np.asarray(sample if part is None else sample[part])
+    size = sample.shape[at] if length is None else length(n)
+    if short < n and not tried and length is not None and length(short) != sample.shape[at]:
+        sample, _ = try_line(name, dtypes, line, at, keywords, full=True)
+        size = np.asarray(sample if part is None else sample[part]).shape[at]
     grid = Grid([Axis.whole(a.length) if i == at else a for i, a in enumerate(x.expr.grid.axes)])
     out = Grid([Axis.whole(size) if i == at else a for i, a in enumerate(grid.axes)])
     tail = tuple(size if i == at else None for i in range(x.ndim))
     op = BlockFunction(
-        "signal.filtering:lines", (name, tuple(found), (*fixed, ("axis", at)), part, made.dtype.str, tail)
+        "signal.filtering:lines", (name, tuple(operands), (*fixed, ("axis", at)), part, sample.dtype.str, tail)
     )
-    return make(op, [regrid(f, grid) for f in found.values()], out, made.dtype)
+    return make(op, [regrid(f, grid) for f in operands.values()], out, sample.dtype)
 
 
 def _own(n: int) -> int:
@@ -110,8 +110,8 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
         x = numbers("detrend", "data", data)
         at = check_axis("detrend", axis, x.ndim)
         if x.size:
-            found: Array = x - x.mean(axis=at, keepdims=True)
-            return found
+            centered: Array = x - x.mean(axis=at, keepdims=True)
+            return centered
     x = numbers("detrend", "data", data)
     n, breaks = x.shape[check_axis("detrend", axis, x.ndim)], plain_value("detrend", "bp", bp)
     places = np.asarray(breaks)
@@ -138,8 +138,8 @@ def filtfilt(
     >>> wr.signal.filtfilt([0.5, 0.5], [1.0], wr.arange(12.0, chunks=4)).compute()[:3]
     array([0., 1., 2.])
     """
-    given = {"b": b, "a": a, "padtype": padtype, "padlen": padlen, "method": method, "irlen": irlen}
-    return along("filtfilt", {"x": x}, axis, given, _own)
+    options = {"b": b, "a": a, "padtype": padtype, "padlen": padlen, "method": method, "irlen": irlen}
+    return along("filtfilt", {"x": x}, axis, options, _own)
 
 
 @described(ABOUT, LINES)
@@ -170,8 +170,8 @@ def savgol_filter(
     >>> wr.signal.savgol_filter(wr.arange(6.0, chunks=2) ** 2, 3, 1).compute().round(3)
     array([-0.333,  1.667,  4.667,  9.667, 16.667, 24.667])
     """
-    given = {"window_length": window_length, "polyorder": polyorder, "deriv": deriv, "delta": delta}
-    return along("savgol_filter", {"x": x}, axis, given | {"mode": mode, "cval": cval}, _own)
+    options = {"window_length": window_length, "polyorder": polyorder, "deriv": deriv, "delta": delta}
+    return along("savgol_filter", {"x": x}, axis, options | {"mode": mode, "cval": cval}, _own)
 
 
 @described(ABOUT, LINES)
@@ -205,9 +205,11 @@ def resample_poly(
     """
     for name, value in (("up", up), ("down", down)):
         check_integer("resample_poly", name, value, 1)
-    given = {"up": up, "down": down, "window": window, "padtype": padtype, "cval": cval}
+    options = {"up": up, "down": down, "window": window, "padtype": padtype, "cval": cval}
     common = math.gcd(int(up), int(down))
-    return along("resample_poly", {"x": x}, axis, given, lambda n: -(-n * (int(up) // common) // (int(down) // common)))
+    return along(
+        "resample_poly", {"x": x}, axis, options, lambda n: -(-n * (int(up) // common) // (int(down) // common))
+    )
 
 
 @described(ABOUT | {"window": "str, tuple or array_like, optional: A window over frequencies."}, LINES)
@@ -220,9 +222,9 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
     """
     if t is not None:
         raise ArgumentError(bad("resample", "t", t, "None; times follow from num"))
-    given = {"num": num, "window": window, "domain": domain}
+    options = {"num": num, "window": window, "domain": domain}
     tried = {"num": SHORT} if is_integer(num) and num > SHORT else None
-    return along("resample", {"x": x}, axis, given, lambda _: int(num), tried=tried)
+    return along("resample", {"x": x}, axis, options, lambda _: int(num), tried=tried)
 
 
 @described(ABOUT, LINES)
@@ -235,8 +237,8 @@ def decimate(x: Any, q: int, n: Any = None, ftype: Any = "iir", axis: int = -1, 
     """
     if not isinstance(ftype, str):
         raise ArgumentError(bad("decimate", "ftype", ftype, "'iir' or 'fir'"))
-    given = {"q": q, "n": n, "ftype": ftype, "zero_phase": zero_phase}
-    return along("decimate", {"x": x}, axis, given, lambda length: -(-length // int(q)))
+    options = {"q": q, "n": n, "ftype": ftype, "zero_phase": zero_phase}
+    return along("decimate", {"x": x}, axis, options, lambda length: -(-length // int(q)))
 
 
 @described(ABOUT | {"mode": "str: What lies beyond the ends, as in SciPy."}, LINES)
@@ -250,6 +252,6 @@ def upfirdn(
     array([1, 2, 3, 2, 1])
     """
     weights = plain_value("upfirdn", "h", h)
-    given = {"h": weights, "up": up, "down": down, "mode": mode, "cval": cval}
+    options = {"h": weights, "up": up, "down": down, "mode": mode, "cval": cval}
     more = np.size(weights) - 1
-    return along("upfirdn", {"x": x}, axis, given, lambda n: ((n - 1) * int(up) + more) // int(down) + 1)
+    return along("upfirdn", {"x": x}, axis, options, lambda n: ((n - 1) * int(up) + more) // int(down) + 1)

@@ -49,14 +49,14 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     samples = [np.ones((size,) * states[0].ndim, states[0].dtype)] if states else []
     small = np.ones((1,) * signal.ndim, signal.dtype)
     state = np.ones(tuple(size if i == at else 1 for i in range(signal.ndim)), samples[0].dtype) if states else None
-    made = attempt("lfilter", find("signal", "lfilter").lfilter, over, under, small, at, state)
-    dtype = np.asarray(made[0] if states else made).dtype
+    trial = attempt("lfilter", find("signal", "lfilter").lfilter, over, under, small, at, state)
+    dtype = np.asarray(trial[0] if states else trial).dtype
     shape = tuple(size if i == at else n for i, n in enumerate(signal.shape))
     if states and states[0].ndim != signal.ndim:
         raise ShapeError(bad("lfilter", "zi", states[0].shape, f"shape {shape}, that of x but for the axis"))
     first = _first("lfilter", states, shape, dtype)
-    found, last = _chain("signal.filtering:lfilter", (over, under, at), signal, first, at, size, dtype)
-    return found if zi is None else (found, last)
+    filtered, last = _chain("signal.filtering:lfilter", (over, under, at), signal, first, at, size, dtype)
+    return filtered if zi is None else (filtered, last)
 
 
 @described(ABOUT, FILTERED, "Array or tuple of Array")
@@ -77,21 +77,21 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     dtype = np.asarray(attempt("sosfilt", find("signal", "sosfilt").sosfilt, sections.copy(), small, at)).dtype
     states = []
     if zi is not None:
-        given = as_array("sosfilt", "zi", zi)
+        initial = as_array("sosfilt", "zi", zi)
         wanted = (count, *(2 if i == at else n for i, n in enumerate(signal.shape)))
-        if given.shape != wanted:
-            raise ShapeError(bad("sosfilt", "zi", given.shape, f"shape {wanted}"))
-        if np.result_type(dtype, given.dtype) != dtype:
-            dtype = np.result_type(dtype, given.dtype)
-        moved = moveaxis(given, at + 1, 1)
+        if initial.shape != wanted:
+            raise ShapeError(bad("sosfilt", "zi", initial.shape, f"shape {wanted}"))
+        if np.result_type(dtype, initial.dtype) != dtype:
+            dtype = np.result_type(dtype, initial.dtype)
+        moved = moveaxis(initial, at + 1, 1)
         states = [moveaxis(moved.reshape((2 * count, *moved.shape[2:])), 0, at)]
     shape = tuple(2 * count if i == at else n for i, n in enumerate(signal.shape))
     first = _first("sosfilt", states, shape, dtype)
-    found, last = _chain("signal.filtering:sosfilt", (sections, at), signal, first, at, 2 * count, dtype)
+    filtered, last = _chain("signal.filtering:sosfilt", (sections, at), signal, first, at, 2 * count, dtype)
     if zi is None:
-        return found
+        return filtered
     line = moveaxis(last, at, 0)
-    return found, moveaxis(line.reshape((count, 2, *line.shape[1:])), 1, at + 1)
+    return filtered, moveaxis(line.reshape((count, 2, *line.shape[1:])), 1, at + 1)
 
 
 def _first(name: str, states: list[Array], shape: tuple[int, ...], dtype: Any) -> Array:
@@ -116,9 +116,9 @@ def _chain(
         before = (slice(None),) * at
         part = regrid(astype(x[(*before, slice(start, stop))], dtype), Grid(_with(axes, at, stop - start)))
         grid = Grid(_with(axes, at, stop - start + size))
-        made = make(BlockFunction(function, params), (part, regrid(state, Grid(beside))), grid, dtype)
-        parts.append(made[(*before, slice(0, stop - start))])
-        state = made[(*before, slice(stop - start, None))]
+        combined = make(BlockFunction(function, params), (part, regrid(state, Grid(beside))), grid, dtype)
+        parts.append(combined[(*before, slice(0, stop - start))])
+        state = combined[(*before, slice(stop - start, None))]
     if not parts:
         return zeros(x.shape, dtype), state
     return regrid(concatenate(parts, at), x.expr.grid), state

@@ -53,13 +53,13 @@ def periodogram(
     >>> freqs, power.compute()
     (array([0.  , 0.25, 0.5 ]), array([0., 0., 4.]))
     """
-    given = {"fs": fs, "window": window, "nfft": nfft, "detrend": detrend}
-    given |= {"return_onesided": return_onesided, "scaling": scaling}
+    options = {"fs": fs, "window": window, "nfft": nfft, "detrend": detrend}
+    options |= {"return_onesided": return_onesided, "scaling": scaling}
     signal = numbers("periodogram", "x", x)
     n = signal.shape[check_axis("periodogram", axis, signal.ndim)]
     count = n if nfft is None else nfft
     if not is_integer(count) or min(n, count) <= SHORT or not isinstance(window, str | tuple | float | int):
-        return _whole("periodogram", {"x": signal}, axis, given)
+        return _whole("periodogram", {"x": signal}, axis, options)
     one = return_onesided and signal.dtype.kind != "c"
     tried = None if nfft is None else {"nfft": SHORT}
 
@@ -67,8 +67,8 @@ def periodogram(
         size = n if nfft is None else int(count)
         return size // 2 + 1 if one else size
 
-    found = along("periodogram", {"x": signal}, axis, given, length, part=1, tried=tried)
-    return (np.fft.rfftfreq if one else np.fft.fftfreq)(int(count), 1 / fs), found
+    power = along("periodogram", {"x": signal}, axis, options, length, part=1, tried=tried)
+    return (np.fft.rfftfreq if one else np.fft.fftfreq)(int(count), 1 / fs), power
 
 
 @spectrum
@@ -94,9 +94,9 @@ def csd(
     >>> freqs.shape == power.shape
     True
     """
-    given = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
-    given |= {"return_onesided": return_onesided, "scaling": scaling, "average": average}
-    return _whole("csd", {"x": x, "y": y}, axis, given)
+    options = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
+    options |= {"return_onesided": return_onesided, "scaling": scaling, "average": average}
+    return _whole("csd", {"x": x, "y": y}, axis, options)
 
 
 @spectrum
@@ -119,8 +119,8 @@ def coherence(
     >>> found.compute().round(3)
     array([1., 1., 1., 1., 1., 1., 1., 1., 1.])
     """
-    given = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
-    return _whole("coherence", {"x": x, "y": y}, axis, given)
+    options = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
+    return _whole("coherence", {"x": x, "y": y}, axis, options)
 
 
 @described(
@@ -148,13 +148,13 @@ def spectrogram(
     >>> freqs.size, times.tolist(), power.shape
     (9, [8.0, 24.0, 40.0, 56.0], (9, 4))
     """
-    given = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
-    given |= {"return_onesided": return_onesided, "scaling": scaling, "mode": mode}
+    options = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
+    options |= {"return_onesided": return_onesided, "scaling": scaling, "mode": mode}
     signal = numbers("spectrogram", "x", x)
     n = signal.shape[check_axis("spectrogram", axis, signal.ndim)]
-    freqs, step, found = _segments("spectrogram", signal, axis, given)
-    size = _length(given, n)
-    return freqs, np.arange(size / 2, n - size / 2 + 1, step) / float(fs), found
+    freqs, step, spectra = _segments("spectrogram", signal, axis, options)
+    size = _length(options, n)
+    return freqs, np.arange(size / 2, n - size / 2 + 1, step) / float(fs), spectra
 
 
 @spectrum
@@ -180,17 +180,17 @@ def welch(
     >>> freqs.shape == power.shape
     True
     """
-    given = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
-    given |= {"return_onesided": return_onesided, "scaling": scaling}
+    options = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
+    options |= {"return_onesided": return_onesided, "scaling": scaling}
     signal = numbers("welch", "x", x)
     at = check_axis("welch", axis, signal.ndim)
     if average != "mean" or signal.numblocks[at] == 1 or not signal.size:
-        return _whole("welch", {"x": signal}, at, given | {"average": average})
-    size = _length(given, signal.shape[at])
-    given["noverlap"] = size // 2 if noverlap is None else noverlap
-    attempt("welch", find("signal", "welch").welch, np.ones(size, signal.dtype), **dict(settled("welch", given)))
-    freqs, _, found = _segments("welch", signal, at, given | {"mode": "psd", "nperseg": size})
-    return freqs, found.mean(axis=-1)
+        return _whole("welch", {"x": signal}, at, options | {"average": average})
+    size = _length(options, signal.shape[at])
+    options["noverlap"] = size // 2 if noverlap is None else noverlap
+    attempt("welch", find("signal", "welch").welch, np.ones(size, signal.dtype), **dict(settled("welch", options)))
+    freqs, _, spectra = _segments("welch", signal, at, options | {"mode": "psd", "nperseg": size})
+    return freqs, spectra.mean(axis=-1)
 
 
 def _length(given: dict[str, Any], n: int) -> int:

@@ -84,11 +84,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     plain = (np.asarray(c) if isinstance(c, str | bytes) else c for c in choices)  # else a text names a dtype
     dtype = np.result_type(*(getattr(c, "dtype", c) for c in plain))
     choices = [_as_numpy_casts(c, dtype, is_default=i == len(conditions)) for i, c in enumerate(choices)]
-    found: Any = choices.pop()
+    selected: Any = choices.pop()
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
-        found = where(condition, choice, found)
-    shape = np.broadcast_shapes(*(np.shape(c) for c in (*conditions, *choices)), found.shape)
-    return broadcast_to(astype(found, dtype), shape)
+        selected = where(condition, choice, selected)
+    shape = np.broadcast_shapes(*(np.shape(c) for c in (*conditions, *choices)), selected.shape)
+    return broadcast_to(astype(selected, dtype), shape)
 
 
 def _as_numpy_casts(choice: Any, dtype: np.dtype[Any], is_default: bool) -> Any:
@@ -152,8 +152,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     else:
         one = not isinstance(listed, list | tuple)
         one = one or (array.ndim > 0 and not isinstance(listed[0], list | tuple | ArrayBase | np.ndarray))
-    given = [listed] if one else list(condlist)
-    conditions = [astype(as_array("piecewise", f"condlist[{i}]", c), bool) for i, c in enumerate(given)]
+    masks = [listed] if one else list(condlist)
+    conditions = [astype(as_array("piecewise", f"condlist[{i}]", c), bool) for i, c in enumerate(masks)]
     if len(funclist) == len(conditions) + 1:
         some = conditions[0]
         for condition in conditions[1:]:
@@ -162,11 +162,11 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     if len(funclist) != len(conditions):
         n = len(conditions)
         raise ShapeError(bad("piecewise", "funclist", f"{len(funclist)} functions", f"{n} or {n + 1}"))
-    found: Array = zeros_like(array)
+    result: Array = zeros_like(array)
     for condition, function in zip(conditions, funclist, strict=True):
         value = function(array, *args, **kw) if callable(function) else function
-        found = where(condition, cast_values("piecewise", "funclist", value, array.dtype), found)
-    return found
+        result = where(condition, cast_values("piecewise", "funclist", value, array.dtype), result)
+    return result
 
 
 def lazy_target(operation: str, argument: str, array: Any) -> Array:
@@ -223,9 +223,9 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         source = cast_values("copyto", "src", src, np.result_type(src, dst.dtype), copied)
     else:
         source = as_array("copyto", "src", src)
-    found = source if where is True else choose("copyto", where, source, dst)
+    values = source if where is True else choose("copyto", where, source, dst)
     grid = dst.expr.grid if isinstance(dst, ArrayBase) else None
-    deliver("copyto", found, dst, casting, broadcasts=True)
+    deliver("copyto", values, dst, casting, broadcasts=True)
     if isinstance(dst, ArrayBase) and grid is not None:
         dst.expr = regrid(dst, grid).expr
 

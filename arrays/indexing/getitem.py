@@ -68,8 +68,8 @@ def getitem(x: Array, key: Any) -> Array:
         return pick_field(x, key)
     plain = read_plain(key)
     if plain is not None:
-        found = _basic(x, *pick_basic(x.expr.grid, plain, x.dtype.itemsize))
-        return found if found.ndim else _single(found, plain, x)
+        part = _basic(x, *pick_basic(x.expr.grid, plain, x.dtype.itemsize))
+        return part if part.ndim else _single(part, plain, x)
     items = read_key(key)
     if any(isinstance(i, ArrayBase) for i in items):
         return _by_lazy(x, items)
@@ -77,8 +77,8 @@ def getitem(x: Array, key: Any) -> Array:
     if isinstance(first, np.ndarray) and first.dtype == bool and first.size >= LARGE_MASK and trivial(items[1:]):
         check_mask(first, x.expr.grid.shape, 0)
         return select_known(x, first)
-    found = pick_selection(x, selection(x.expr.grid.shape, items))
-    return found if found.ndim else _single(found, items, x)
+    part = pick_selection(x, selection(x.expr.grid.shape, items))
+    return part if part.ndim else _single(part, items, x)
 
 
 def _single(found: Array, items: Sequence[Any], x: Array) -> Array:
@@ -109,8 +109,8 @@ def pick_selection(x: ArrayBase, chosen: Selection) -> Array:
     if math.prod(chosen.shape) == 0:
         axes = [Axis.whole(n) for n in chosen.shape]
         return make(Full(np.zeros((), x.dtype)[()]), (), Grid(axes), x.dtype)
-    found = _take(x, chosen) if len(chosen.arrays) == 1 else _gather_points(x, chosen)
-    return found if found.shape == chosen.shape else found.reshape(chosen.shape)
+    part = _take(x, chosen) if len(chosen.arrays) == 1 else _gather_points(x, chosen)
+    return part if part.shape == chosen.shape else part.reshape(chosen.shape)
 
 
 def _basic(x: ArrayBase, chosen: Selection, op: Move | None, grid: Grid) -> Array:
@@ -137,8 +137,8 @@ def pick_basic(grid: Grid, plain: Plain, itemsize: int) -> tuple[Selection, Move
 
 def _find_basic(grid: Grid, plain: Plain, itemsize: int) -> tuple[Selection, Move | None, Grid]:
     chosen = pick_plain(grid.shape, plain)
-    op, made = _slicing(grid, chosen, itemsize)
-    return chosen, op if op is None else recurs(op), made
+    op, out_grid = _slicing(grid, chosen, itemsize)
+    return chosen, op if op is None else recurs(op), out_grid
 
 
 _known_basic = lru_cache(1024)(_find_basic)
@@ -166,13 +166,13 @@ def _slicing(grid: Grid, chosen: Selection, itemsize: int) -> tuple[Move | None,
 
 def _tidy(grid: Grid, itemsize: int, chosen: Selection, axes: list[Axis]) -> list[Axis]:
     """Merge the tiny chunks of which a slice by steps leaves many: up to the size that chunks had before."""
-    found = list(axes)
+    new_axes = list(axes)
     for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
         if isinstance(entry, slice) and abs(entry.step) > 1:
             at = chosen.layout.index(i)
             unit = math.prod(a.largest for k, a in enumerate(axes) if k != at) * itemsize
-            found[at] = merge_tiny_chunks(axes[at], own.largest, unit)
-    return found
+            new_axes[at] = merge_tiny_chunks(axes[at], own.largest, unit)
+    return new_axes
 
 
 def _take(x: ArrayBase, chosen: Selection) -> Array:
@@ -295,10 +295,10 @@ def read_mask(x: Array, items: list[Any]) -> Masked | None:
 
 def _by_mask(x: Array, items: list[Any]) -> Array | None:
     """Apply a lazy mask chunk by chunk, where nothing else among the items is an array of positions."""
-    found = read_mask(x, items)
-    if found is None:
+    masked = read_mask(x, items)
+    if masked is None:
         return None
-    part, mask, axis = found.part, found.mask, found.axis
+    part, mask, axis = masked.part, masked.mask, masked.axis
     if not axis:
         return select(part, mask)
     front = moveaxis(part, range(axis, axis + mask.ndim), range(mask.ndim))

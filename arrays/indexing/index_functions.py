@@ -133,15 +133,15 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     if isinstance(multi_index, ArrayBase) and multi_index.shape[:1] != (len(lengths),):
         raise ShapeError(bad("ravel_multi_index", "multi_index", multi_index, f"an array for each of {lengths}"))
     rows: Any = multi_index
-    given = list(rows)
-    if len(given) != len(lengths) or not given:
-        raise ShapeError(bad("ravel_multi_index", "multi_index", f"{len(given)} arrays", f"one for each of {lengths}"))
+    coords = list(rows)
+    if len(coords) != len(lengths) or not coords:
+        raise ShapeError(bad("ravel_multi_index", "multi_index", f"{len(coords)} arrays", f"one for each of {lengths}"))
     modes = mode if isinstance(mode, tuple) else (mode,) * len(lengths)
     if len(modes) != len(lengths) or any(m not in ("raise", "wrap", "clip") for m in modes):
         raise ArgumentError(bad("ravel_multi_index", "mode", mode, "'raise', 'wrap' or 'clip', or one for each axis"))
     _order("ravel_multi_index", order)
     grid, arrays = align_chunks(
-        "ravel_multi_index", [read_integers("ravel_multi_index", f"multi_index[{i}]", a) for i, a in enumerate(given)]
+        "ravel_multi_index", [read_integers("ravel_multi_index", f"multi_index[{i}]", a) for i, a in enumerate(coords)]
     )
     operand_axes = tuple(tuple(range(grid.ndim - a.ndim, grid.ndim)) for a in arrays)
     op = BlockFunction("elements.positions:ravel", (lengths, modes, order), axes=operand_axes)
@@ -412,9 +412,9 @@ def ix_(*args: Any) -> tuple[Array, ...]:
     array([[ 1,  3],
            [ 9, 11]])
     """
-    found = []
-    for i, given in enumerate(args):
-        array = as_array("ix_", f"args[{i}]", given)
+    arrays = []
+    for i, arg in enumerate(args):
+        array = as_array("ix_", f"args[{i}]", arg)
         if array.ndim != 1:
             raise ShapeError(bad("ix_", f"args[{i}]", array.shape, "a 1-D array"))
         if array.dtype == bool:
@@ -423,5 +423,5 @@ def ix_(*args: Any) -> tuple[Array, ...]:
             raise DTypeError(bad("ix_", f"args[{i}]", array.dtype, "integers or a mask"))
         shape = [1] * len(args)
         shape[i] = array.shape[0] if array.shape[0] is not None else len(array)
-        found.append(reshape(array if array.size else array.astype(np.intp), tuple(shape)))
-    return tuple(found)
+        arrays.append(reshape(array if array.size else array.astype(np.intp), tuple(shape)))
+    return tuple(arrays)

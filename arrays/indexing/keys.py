@@ -32,18 +32,18 @@ def read_plain(key: Any) -> Plain | None:
 
     A slice is its start, stop and step.
     """
-    found: list[Any] = []
+    items: list[Any] = []
     for item in key if type(key) is tuple else (key,):
         if type(item) is slice:
             part = (item.start, item.stop, item.step)
             if any(number is not None and type(number) is not int for number in part):
                 return None
-            found.append(part)
+            items.append(part)
         elif item is None or item is Ellipsis or type(item) is int:
-            found.append(item)
+            items.append(item)
         else:
             return None
-    return tuple(found)
+    return tuple(items)
 
 
 def read_key(key: Any) -> list[Any]:
@@ -178,14 +178,14 @@ def selection(shape: tuple[int, ...], items: list[Any]) -> Selection:
         raise IndexingError(
             f"indexing: arrays of positions have shapes {listed}; expected shapes that broadcast"
         ) from error
-    found: list[Entry] = []
+    checked: list[Entry] = []
     none = math.prod(wide) == 0  # then NumPy doesn't look at the positions
     for i, (entry, n) in enumerate(zip(entries, shape, strict=True)):
         if none and isinstance(entry, np.ndarray):
             entry = np.empty(wide, np.int64)
         entry = _check_entry(entry, n, i)
-        found.append(np.broadcast_to(entry, wide).reshape(-1) if isinstance(entry, np.ndarray) else entry)
-    return Selection(found, wide, layout)
+        checked.append(np.broadcast_to(entry, wide).reshape(-1) if isinstance(entry, np.ndarray) else entry)
+    return Selection(checked, wide, layout)
 
 
 @lru_cache(1024)
@@ -222,16 +222,16 @@ def check_mask(mask: Any, shape: tuple[int, ...], at: int) -> None:
 
 def masks_checked(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
     """Check masks; lazy ones without elements become NumPy's."""
-    at, found = 0, []
+    at, checked = 0, []
     for item in items:
         if isinstance(item, ArrayBase | np.ndarray) and item.dtype == bool:
             check_mask(item, shape, at)
         at += count_axes(item)
         if isinstance(item, ArrayBase) and item.dtype == bool and item.expr.grid.size == 0:
-            found.append(np.zeros(item.expr.grid.shape, bool))
+            checked.append(np.zeros(item.expr.grid.shape, bool))
         else:
-            found.append(item)
-    return found
+            checked.append(item)
+    return checked
 
 
 def find_layout(items: list[Any]) -> list[int]:
@@ -279,8 +279,8 @@ def _check_entry(entry: Entry, n: int, axis: int) -> Entry:
         raise IndexingError(f"indexing: index {wrong} is out of bounds for axis {axis} with length {n}")
     if isinstance(entry, int):
         return entry % n
-    found: Index = entry.astype(np.int64)
-    return np.where(found < 0, found + n, found) if low < 0 else found
+    positions: Index = entry.astype(np.int64)
+    return np.where(positions < 0, positions + n, positions) if low < 0 else positions
 
 
 def forward(entry: slice | int) -> tuple[int, int, int]:

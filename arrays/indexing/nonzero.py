@@ -99,8 +99,8 @@ def _along(flat: Array, axis: int, shape: tuple[int, ...]) -> Generator[Any, Any
     """Recipe: the positions along one axis of an array for positions in C order."""
     yield from ()
     inner = int(np.prod(shape[axis + 1 :], dtype=np.int64))
-    found: Array = floor_divide(flat, max(1, inner))
-    return remainder(found, max(1, shape[axis])) if axis else found
+    quotient: Array = floor_divide(flat, max(1, inner))
+    return remainder(quotient, max(1, shape[axis])) if axis else quotient
 
 
 def flatnonzero(a: Any) -> Array:
@@ -161,8 +161,8 @@ def argwhere(a: Any) -> Array:
     """
     array = as_array("argwhere", "a", a)
     if not array.ndim:
-        found: Array = argwhere(array.reshape(1))[:, :0]
-        return found
+        rows: Array = argwhere(array.reshape(1))[:, :0]
+        return rows
     return defer_unsized("argwhere", _rows, nonzero(array), (), (None, array.ndim), np.int64)
 
 

@@ -34,8 +34,8 @@ def to_dlpack(
         raise ArgumentError(bad("__dlpack__", "stream", stream, "None, since the device has no streams"))
     if device is not None and tuple(device) != CPU:
         raise BufferError(bad("__dlpack__", "dl_device", device, f"None or {CPU}, the host's memory"))
-    made = np.asarray(compute_array(x))
-    return made.__dlpack__() if max_version is None else made.__dlpack__(max_version=max_version)
+    array = np.asarray(compute_array(x))
+    return array.__dlpack__() if max_version is None else array.__dlpack__(max_version=max_version)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:

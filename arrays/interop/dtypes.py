@@ -57,10 +57,10 @@ class finfo:
 
     def __init__(self, type: Any, /) -> None:
         held = isinstance(type, ArrayBase | np.ndarray | np.generic)
-        found = check_dtype("finfo", "type", type.dtype if held else type)
-        if found.kind not in "fc":
-            raise DTypeError(bad("finfo", "type", found, "a dtype of floats"))
-        self._own: Any = np.finfo(found)
+        dtype = check_dtype("finfo", "type", type.dtype if held else type)
+        if dtype.kind not in "fc":
+            raise DTypeError(bad("finfo", "type", dtype, "a dtype of floats"))
+        self._own: Any = np.finfo(dtype)
         self.bits, self.dtype = int(self._own.bits), self._own.dtype
         self.eps, self.max, self.min = float(self._own.eps), float(self._own.max), float(self._own.min)
         self.smallest_normal = float(self._own.smallest_normal)
@@ -109,10 +109,10 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     >>> wr.can_cast(wr.int32, wr.float64), wr.can_cast(wr.ones(3), wr.int64)
     (True, False)
     """
-    given = from_.dtype if isinstance(from_, ArrayBase | np.ndarray) else check_dtype("can_cast", "from_", from_)
+    source = from_.dtype if isinstance(from_, ArrayBase | np.ndarray) else check_dtype("can_cast", "from_", from_)
     wanted = check_dtype("can_cast", "to", to)
     try:
-        return bool(np.can_cast(given, wanted, casting=casting))  # type: ignore[arg-type]
+        return bool(np.can_cast(source, wanted, casting=casting))  # type: ignore[arg-type]
     except ValueError as error:
         raise ArgumentError(bad("can_cast", "casting", casting, "one of NumPy's rules, such as 'safe'")) from error
 
@@ -143,10 +143,10 @@ def common_type(*arrays: Any) -> type:
     """
     plain = [np.empty(0, a.dtype) if isinstance(a, ArrayBase) else np.asarray(a) for a in arrays]
     try:
-        found: type = np.common_type(*plain)
+        common: type = np.common_type(*plain)
     except TypeError as error:
         raise DTypeError(bad("common_type", "arrays", [a.dtype for a in plain], "numbers")) from error
-    return found
+    return common
 
 
 def min_scalar_type(a: Any) -> DType:
@@ -267,9 +267,9 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     if not arrays_and_dtypes:
         raise ArgumentError(bad("result_type", "arrays_and_dtypes", (), "at least one array, dtype or scalar"))
     try:
-        found: DType = np.result_type(*map(_to_dtype, arrays_and_dtypes))
+        dtype: DType = np.result_type(*map(_to_dtype, arrays_and_dtypes))
     except TypeError as error:
         raise DTypeError(
             bad("result_type", "arrays_and_dtypes", arrays_and_dtypes, f"a common one ({error})")
         ) from error
-    return found
+    return dtype

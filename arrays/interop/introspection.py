@@ -48,8 +48,8 @@ def shape(a: Any) -> tuple[int, ...]:
     >>> wr.shape(wr.ones((2, 3))), wr.shape([1, 2])
     ((2, 3), (2,))
     """
-    found: tuple[int, ...] = _plain(a).shape
-    return found
+    lengths: tuple[int, ...] = _plain(a).shape
+    return lengths
 
 
 def ndim(a: Any) -> int:
@@ -76,8 +76,8 @@ def ndim(a: Any) -> int:
     >>> wr.ndim(wr.ones((2, 3)))
     2
     """
-    found: int = _plain(a).ndim
-    return found
+    count: int = _plain(a).ndim
+    return count
 
 
 def size(a: Any = np._NoValue, axis: Any = None) -> int:

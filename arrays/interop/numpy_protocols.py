@@ -66,15 +66,15 @@ def by_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: di
             called = replacement(ufunc) if own else functools.partial(_foreign_gufunc, ufunc)
             return deliver(ufunc.__name__, called(*inputs, **keywords), out, broadcasts=True)
         if not keywords.keys() - PASSED:
-            found = _foreign(ufunc, inputs, keywords)
+            result = _foreign(ufunc, inputs, keywords)
             if ufunc.nout == 1:
-                return deliver(ufunc.__name__, found, out, broadcasts=True)
+                return deliver(ufunc.__name__, result, out, broadcasts=True)
             outs = out or (None,) * ufunc.nout
-            return tuple(deliver(ufunc.__name__, f, o, broadcasts=True) for f, o in zip(found, outs, strict=True))
+            return tuple(deliver(ufunc.__name__, f, o, broadcasts=True) for f, o in zip(result, outs, strict=True))
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-    given = f" with {', '.join(keywords)}" if keywords else ""
+    suffix = f" with {', '.join(keywords)}" if keywords else ""
     raise ArgumentError(
-        f"{name} doesn't take lazy arrays{given}; Windrow has no such form of it yet: compute() first, or map_blocks()"
+        f"{name} doesn't take lazy arrays{suffix}; Windrow has no such form of it yet: compute() first, or map_blocks()"
     )
 
 
@@ -121,8 +121,8 @@ class ScalarUfunc:
 
     def __call__(self, *blocks: Any) -> Any:
         """Call it with blocks where no scalar stands."""
-        given = iter(blocks)
-        return self.ufunc(*(next(given) if value is None else value for value in self.scalars), **self.keywords)
+        operands = iter(blocks)
+        return self.ufunc(*(next(operands) if value is None else value for value in self.scalars), **self.keywords)
 
 
 def replacement(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -139,9 +139,9 @@ def replacement(function: Callable[..., Any]) -> Callable[..., Any]:
     where = "numpy" if getattr(np, name, None) is function else getattr(function, "__module__", "")
     if where in NAMESPACES:
         space: Any = importlib.import_module(where.replace("numpy", str(__package__).partition(".")[0], 1))
-        found: Callable[..., Any] | None = getattr(space, name, None)
-        if found is not None and str(getattr(found, "__module__", "")).startswith("windrow"):
-            return found
+        counterpart: Callable[..., Any] | None = getattr(space, name, None)
+        if counterpart is not None and str(getattr(counterpart, "__module__", "")).startswith("windrow"):
+            return counterpart
     from .unsupported import reason
 
     raise ArgumentError(

@@ -76,8 +76,8 @@ def missing_function(name: str, space: str) -> AttributeError:
     """Return the error for a name that a module hasn't, with what to use instead where NumPy or others have it."""
     module = f"windrow.{space}" if space else "windrow"
     text = f"module {module!r} has no attribute {name!r}"
-    found = sys.modules.get(module) or sys.modules[f"windrow.arrays.{space}"]
-    meant = near(name, vars(found).get("__all__") or dir(found))
+    namespace = sys.modules.get(module) or sys.modules[f"windrow.arrays.{space}"]
+    meant = near(name, vars(namespace).get("__all__") or dir(namespace))
     if name.startswith("_"):
         pass
     elif name in FUNCTIONS:

@@ -61,8 +61,8 @@ def cond(x: Any, p: Any = None) -> Array:
     if two:
         s = svdvals(a)
         ends = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
-        found = divide(*ends)
+        condition = divide(*ends)
     else:
-        found = multiply(norm(a, p, axis=(-2, -1)), norm(inverse(a, quiet=True), p, axis=(-2, -1)))
-    lost = logical_and(isnan(found), logical_not(any(isnan(a), axis=(-2, -1))))
-    return astype(where(lost, np.inf, found), real_dtype(a.dtype))
+        condition = multiply(norm(a, p, axis=(-2, -1)), norm(inverse(a, quiet=True), p, axis=(-2, -1)))
+    lost = logical_and(isnan(condition), logical_not(any(isnan(a), axis=(-2, -1))))
+    return astype(where(lost, np.inf, condition), real_dtype(a.dtype))

@@ -204,7 +204,7 @@ def _split(subscript: Any) -> tuple[list[Any], list[Any] | None]:
 
 def _label_axes(inputs: Sequence[Any], arrays: Sequence[Array]) -> tuple[list[Labels], list[Any]]:
     """Give every axis a label: those of ellipses are negative numbers, counted from the last one."""
-    found: list[Labels] = []
+    labels: list[Labels] = []
     for number, (subscript, array) in enumerate(zip(inputs, arrays, strict=True)):
         before, after = _split(subscript)
         named = len(before) + len(after or ())
@@ -212,8 +212,8 @@ def _label_axes(inputs: Sequence[Any], arrays: Sequence[Array]) -> tuple[list[La
         if wide < 0 or (after is None and wide):
             expected = f"as many axes as labels in {subscript!r}"
             raise ShapeError(bad("einsum", f"operands[{number}]", array.shape, expected))
-        found.append((*before, *range(-wide, 0), *(after or ())))
-    return found, list(inputs)
+        labels.append((*before, *range(-wide, 0), *(after or ())))
+    return labels, list(inputs)
 
 
 def _order_output(result: Any, inputs: Sequence[Any], terms: Sequence[Term]) -> Labels:
@@ -223,12 +223,12 @@ def _order_output(result: Any, inputs: Sequence[Any], terms: Sequence[Term]) -> 
         counts = Counter(label for subscript in inputs for part in _split(subscript) for label in part or ())
         return (*dots, *sorted(str(label) for label, n in counts.items() if n == 1))
     before, after = _split(result)
-    found = (*before, *dots, *(after or ())) if after is not None else tuple(before)
+    labels = (*before, *dots, *(after or ())) if after is not None else tuple(before)
     if after is None and wide:
         raise ShapeError(bad("einsum", "subscripts", result, "'...' in the result, as operands have axes for it"))
-    if len(set(found)) != len(found):
+    if len(set(labels)) != len(labels):
         raise ShapeError(bad("einsum", "subscripts", result, "each label of the result once"))
-    return found
+    return labels
 
 
 def _cast(arrays: list[Array], dtype: Any, casting: str) -> list[Array]:
@@ -266,14 +266,14 @@ def _once(array: Array, labels: Labels, subscript: Any) -> Term:
 
 def _lengths(terms: Sequence[Term]) -> dict[Label, int]:
     """Return the length of each label; a size-1 axis serves any."""
-    found: dict[Label, int] = {}
+    lengths: dict[Label, int] = {}
     for term in terms:
         for label, n in zip(term.labels, term.array.shape, strict=True):
-            known = found.get(label, 1)
+            known = lengths.get(label, 1)
             if n != known and 1 not in (n, known):
                 raise ShapeError(f"einsum: label {label!r} has lengths {known} and {n}; expected one length")
-            found[label] = n if known == 1 else known
-    return found
+            lengths[label] = n if known == 1 else known
+    return lengths
 
 
 def _drop_broadcast(term: Term, lengths: dict[Label, int]) -> Term:
@@ -326,13 +326,13 @@ def _contract_terms(terms: list[Term], chosen: Sequence[int], output: Labels, dt
     """Contract some terms; the result comes last, as in NumPy's paths."""
     kept = _find_needed(terms, chosen, output)
     picked = [terms[i] for i in sorted(chosen)]
-    made = picked[0]
+    product = picked[0]
     for number, other in enumerate(picked[1:], 1):
         later = {label for term in picked[number + 1 :] for label in term.labels}
-        made = _pair(made, other, kept | later, dtype)
+        product = _pair(product, other, kept | later, dtype)
     if len(picked) == 1:
-        made = _sum_out(made, kept, dtype)
-    return [*(t for i, t in enumerate(terms) if i not in chosen), made]
+        product = _sum_out(product, kept, dtype)
+    return [*(t for i, t in enumerate(terms) if i not in chosen), product]
 
 
 def _pair(a: Term, b: Term, kept: set[Label], dtype: np.dtype[Any]) -> Term:
@@ -367,13 +367,13 @@ def _sum_out(term: Term, kept: set[Label], dtype: np.dtype[Any]) -> Term:
 def _order_axes(array: Array, mine: Labels, labels: Labels) -> Array:
     """Order an array's axes as in `labels`, with length one for those that it lacks."""
     order = sorted(range(len(mine)), key=lambda i: labels.index(mine[i]))
-    found = transpose(array, order)
+    ordered = transpose(array, order)
     missing = [i for i, label in enumerate(labels) if label not in mine]
-    return expand_dims(found, missing) if missing else found
+    return expand_dims(ordered, missing) if missing else ordered
 
 
 def _finish(term: Term, output: Labels, lengths: dict[Label, int], dtype: np.dtype[Any]) -> Array:
     term = _sum_out(term, set(output), dtype)
-    found = _order_axes(astype(term.array, dtype), term.labels, output)
-    assert found.shape == tuple(lengths[label] for label in output)
-    return found
+    ordered = _order_axes(astype(term.array, dtype), term.labels, output)
+    assert ordered.shape == tuple(lengths[label] for label in output)
+    return ordered

@@ -83,11 +83,11 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
     x = matrices("lstsq", "a", a)
     if x.ndim != 2:
         raise MatrixError(bad("lstsq", "a", x.shape, "a 2-D array"))
-    given = inexact("lstsq", "b", as_array("lstsq", "b", b))
-    y = expand_dims(given, 1) if given.ndim == 1 else given
+    rhs = inexact("lstsq", "b", as_array("lstsq", "b", b))
+    y = expand_dims(rhs, 1) if rhs.ndim == 1 else rhs
     m, n = x.shape
     if y.ndim != 2 or len(y) != m:
-        raise MatrixError(bad("lstsq", "b", given.shape, f"({m},) or ({m}, K)"))
+        raise MatrixError(bad("lstsq", "b", rhs.shape, f"({m},) or ({m}, K)"))
     dtype = np.result_type(x.dtype, y.dtype)
     limit = _rcond(rcond, max(m, n))
     k = y.shape[1]
@@ -96,13 +96,13 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
         both = triangle(concatenate([wide(x), wide(y)], 1))
         x, y, spare = both[:n, :n], both[:, n:], k
     table = _solve_whole(x, y, limit, spare)
-    found = table[:n, :k]
+    coefficients = table[:n, :k]
     rank = astype(real(table[n + 2, 0]), np.int64)
     s = real(table[n + 1, : min(m, n)])
     sums = astype(real(table[n, :k]), real_dtype(dtype))
     rest = defer_unsized("lstsq", _residuals, (sums, rank), (m, n), (None,), sums.dtype)
-    solution = astype(found, dtype)
-    return solution[:, 0] if given.ndim == 1 else solution, rest, rank, astype(s, real_dtype(dtype))
+    solution = astype(coefficients, dtype)
+    return solution[:, 0] if rhs.ndim == 1 else solution, rest, rank, astype(s, real_dtype(dtype))
 
 
 def _rcond(rcond: Any, longest: int) -> float:
@@ -124,5 +124,5 @@ def _solve_whole(x: Array, y: Array, rcond: float, spare: int) -> Array:
 
 
 def _residuals(sums: Array, rank: Array, m: int, n: int) -> Generator[Any, Any, Array]:
-    found = yield rank
-    return sums if int(found) == n < m else sums[:0]
+    known_rank = yield rank
+    return sums if int(known_rank) == n < m else sums[:0]

@@ -28,12 +28,12 @@ __all__ = [
 
 def _floating(operation: str, x: Any) -> Array:
     """Return an operand as an array of floating-point numbers."""
-    found = as_array(operation, "x", x)
-    if found.dtype.kind in "biu":
-        return astype(found, np.float64)
-    if found.dtype.kind not in "fc":
-        raise ArgumentError(bad(operation, "x", found.dtype, "numbers"))
-    return found
+    array = as_array(operation, "x", x)
+    if array.dtype.kind in "biu":
+        return astype(array, np.float64)
+    if array.dtype.kind not in "fc":
+        raise ArgumentError(bad(operation, "x", array.dtype, "numbers"))
+    return array
 
 
 def _squares(x: Array) -> Array:
@@ -77,8 +77,8 @@ def _matrix(operation: str, x: Array, axes: tuple[int, int], keepdims: bool, ord
     if ord not in (("nuc",) if isinstance(ord, str) else (1, -1, 2, -2, np.inf, -np.inf)):
         raise ArgumentError(bad(operation, "ord", ord, "None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for matrices"))
     if ord in ("nuc", 2, -2):
-        found = _spectral(moveaxis(x, axes, (-2, -1)), ord)
-        return expand_dims(found, sorted(axes)) if keepdims else found
+        norms = _spectral(moveaxis(x, axes, (-2, -1)), ord)
+        return expand_dims(norms, sorted(axes)) if keepdims else norms
     sums = summed(abs(x), axis=row if ord in (1, -1) else column, keepdims=True)
     if ord in (1, np.inf):
         return _largest(sums, axes, keepdims)
@@ -131,21 +131,21 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     >>> wr.linalg.norm(wr.full(4, 2.0)).compute()
     np.float64(4.0)
     """
-    found = _floating("norm", x)
+    array = _floating("norm", x)
     if axis is None:
-        if ord is None or (ord == 2 and found.ndim == 1) or (ord in ("f", "fro") and found.ndim == 2):
-            return _vector("norm", found, None, keepdims, 2)
-        axes = tuple(range(found.ndim))
+        if ord is None or (ord == 2 and array.ndim == 1) or (ord in ("f", "fro") and array.ndim == 2):
+            return _vector("norm", array, None, keepdims, 2)
+        axes = tuple(range(array.ndim))
     else:
-        given = axis if isinstance(axis, tuple | list) else (axis,)
-        axes = tuple(check_axis("norm", a, found.ndim) for a in given)
+        axis_numbers = axis if isinstance(axis, tuple | list) else (axis,)
+        axes = tuple(check_axis("norm", a, array.ndim) for a in axis_numbers)
     if len(axes) == 1:
-        return _vector("norm", found, axes[0], keepdims, 2 if ord is None else ord)
+        return _vector("norm", array, axes[0], keepdims, 2 if ord is None else ord)
     if len(axes) != 2:
-        raise ShapeError(bad("norm", "axis", axis, f"one or two axes of shape {found.shape}"))
+        raise ShapeError(bad("norm", "axis", axis, f"one or two axes of shape {array.shape}"))
     if axes[0] == axes[1]:
         raise ShapeError(bad("norm", "axis", axis, "two different axes"))
-    return _matrix("norm", found, (axes[0], axes[1]), keepdims, ord)
+    return _matrix("norm", array, (axes[0], axes[1]), keepdims, ord)
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
@@ -183,11 +183,11 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     >>> wr.linalg.vector_norm(wr.ones((2, 4)), axis=1).compute()
     array([2., 2.])
     """
-    found = _floating("vector_norm", x)
+    array = _floating("vector_norm", x)
     if axis is not None:
-        given = axis if isinstance(axis, tuple | list) else (axis,)
-        axis = tuple(check_axis("vector_norm", a, found.ndim) for a in given)
-    return _vector("vector_norm", found, axis, keepdims, ord)
+        axis_numbers = axis if isinstance(axis, tuple | list) else (axis,)
+        axis = tuple(check_axis("vector_norm", a, array.ndim) for a in axis_numbers)
+    return _vector("vector_norm", array, axis, keepdims, ord)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
@@ -227,7 +227,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
     >>> wr.linalg.matrix_norm(wr.ones((2, 3)), ord=1).compute()
     np.float64(2.0)
     """
-    found = _floating("matrix_norm", x)
-    if found.ndim < 2:
-        raise AxisError(bad("matrix_norm", "x", found.shape, "an array of at least two axes"))
-    return _matrix("matrix_norm", found, (found.ndim - 2, found.ndim - 1), keepdims, ord)
+    array = _floating("matrix_norm", x)
+    if array.ndim < 2:
+        raise AxisError(bad("matrix_norm", "x", array.shape, "an array of at least two axes"))
+    return _matrix("matrix_norm", array, (array.ndim - 2, array.ndim - 1), keepdims, ord)

@@ -68,15 +68,15 @@ def matrix_power(a: Any, n: int) -> Array:
         return broadcast_to(eye(x.shape[-1], dtype=x.dtype, chunks=x.expr.grid.chunks()[-2:]), x.shape)
     if power < 0:
         x, power = inv(x), -power
-    found: Array | None = None
+    product: Array | None = None
     while power:
         if power & 1:
-            found = x if found is None else matmul(found, x)
+            product = x if product is None else matmul(product, x)
         power >>= 1
         if power:
             x = matmul(x, x)
-    assert found is not None
-    return found
+    assert product is not None
+    return product
 
 
 def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
@@ -111,21 +111,21 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     """
     if isinstance(arrays, ArrayBase) and arrays.ndim < 2:
         raise ArgumentError(bad("multi_dot", "arrays", arrays, "a sequence of at least two arrays"))
-    found = [as_array("multi_dot", f"arrays[{i}]", a) for i, a in enumerate(arrays)]
-    if len(found) < 2:
-        raise ArgumentError(bad("multi_dot", "arrays", f"{len(found)} arrays", "at least two"))
-    first, last = found[0].ndim == 1, found[-1].ndim == 1
+    matrices = [as_array("multi_dot", f"arrays[{i}]", a) for i, a in enumerate(arrays)]
+    if len(matrices) < 2:
+        raise ArgumentError(bad("multi_dot", "arrays", f"{len(matrices)} arrays", "at least two"))
+    first, last = matrices[0].ndim == 1, matrices[-1].ndim == 1
     if first:
-        found[0] = expand_dims(found[0], 0)
+        matrices[0] = expand_dims(matrices[0], 0)
     if last:
-        found[-1] = expand_dims(found[-1], 1)
-    for i, x in enumerate(found):
+        matrices[-1] = expand_dims(matrices[-1], 1)
+    for i, x in enumerate(matrices):
         if x.ndim != 2:
             raise MatrixError(bad("multi_dot", f"arrays[{i}]", x.shape, "a 2-D array"))
-    made = _product(found, _order([*(len(x) for x in found), found[-1].shape[1]]), 0, len(found) - 1)
+    product = _product(matrices, _order([*(len(x) for x in matrices), matrices[-1].shape[1]]), 0, len(matrices) - 1)
     if first:
-        made = made[0]
-    return deliver("multi_dot", made[..., 0] if last else made, out)
+        product = product[0]
+    return deliver("multi_dot", product[..., 0] if last else product, out)
 
 
 def _order(lengths: list[int]) -> list[list[int]]:
@@ -145,5 +145,5 @@ def _order(lengths: list[int]) -> list[list[int]]:
 def _product(arrays: list[Array], cut: list[list[int]], i: int, j: int) -> Array:
     if i == j:
         return arrays[i]
-    found: Array = matmul(_product(arrays, cut, i, cut[i][j]), _product(arrays, cut, cut[i][j] + 1, j))
-    return found
+    product: Array = matmul(_product(arrays, cut, i, cut[i][j]), _product(arrays, cut, cut[i][j] + 1, j))
+    return product

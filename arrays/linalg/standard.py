@@ -106,8 +106,8 @@ def outer(x1: Any, x2: Any, /) -> Array:
         array = as_array("outer", name, value)
         if array.ndim != 1:
             raise MatrixError(bad("outer", name, array.shape, "a 1-D array"))
-    found: Array = matrices.outer(x1, x2)
-    return found
+    product: Array = matrices.outer(x1, x2)
+    return product
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
@@ -216,12 +216,12 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
     >>> wr.linalg.trace(wr.eye(3)).compute()
     np.float64(3.0)
     """
-    found: Array = diagonals.trace(_matrix("trace", x), offset, -2, -1, dtype)
-    return found
+    traces: Array = diagonals.trace(_matrix("trace", x), offset, -2, -1, dtype)
+    return traces
 
 
 def _matrix(operation: str, x: Any) -> Array:
-    found = as_array(operation, "x", x)
-    if found.ndim < 2:
-        raise MatrixError(bad(operation, "x", found.shape, "an array of at least two axes"))
-    return found
+    array = as_array(operation, "x", x)
+    if array.ndim < 2:
+        raise MatrixError(bad(operation, "x", array.shape, "an array of at least two axes"))
+    return array

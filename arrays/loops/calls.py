@@ -175,9 +175,9 @@ def _results(operation: str, loop: Loop, carried: list[Array]) -> list[Array]:
     operands: list[ArrayBase] = [*carried, *(wrap(e) for e in loop.outside)]
     traces = [loop.body, *([loop.condition] if loop.condition is not None else [])]
     name = (tuple(root.token for trace in traces for root in trace.roots), loop.steps, loop.snapshot)
-    found = []
+    arrays = []
     for number, array in enumerate(carried):
         grid, dtype = array.expr.grid, array.dtype
         op = runs.Looped(operation, loop.recipe, (name, number))
-        found.append(make(op, operands, grid, dtype))
-    return found
+        arrays.append(make(op, operands, grid, dtype))
+    return arrays

@@ -41,8 +41,8 @@ MAPPED = True
 def plan_bytes(plan: HaloPlan) -> float:
     """Return about how many bytes a loop takes in each arena, beside what it begins with."""
     each = sum(leaf.dtype.itemsize * (3 if k < len(plan.outs) else 1) for k, leaf in enumerate(plan.leaves))
-    found = session()
-    return float(each * math.prod(plan.shape) / found.ranks)
+    active = session()
+    return float(each * math.prod(plan.shape) / active.ranks)
 
 
 class HaloRun:
@@ -87,10 +87,10 @@ class HaloRun:
 
     def _deal(self) -> tuple[Grid, tuple[int, ...]]:
         """Return the chunks on which members get what is carried, and the rows of each."""
-        found = session()
+        active = session()
         grid, n = self.arrays[0].grid, self.plan.shape[0]
         depth = max(max(*self.layout.depth(leaf)[0], _rows_filled_from(leaf, n)) for leaf in self.plan.leaves)
-        most = found.ranks if found.ranks > 1 else found.threads
+        most = active.ranks if active.ranks > 1 else active.threads
         members = max(1, min(most, n // max(1, depth)))
         each = grid.nblocks // grid.counts[0]
         calls = [item for item in self.plan.items if isinstance(item, BlockCall)]
@@ -135,9 +135,9 @@ class HaloRun:
         memory = GangOutput(Grid([Axis.of_sizes(sizes)]), np.dtype(np.uint8))
         operation = "fori_loop"
         gang = Gang(payload(operation, function, (), {}), len(sizes), (*outs, memory), own=True)
-        made = make(gang, operands, gang.grid(), np.uint8)
+        raw = make(gang, operands, gang.grid(), np.uint8)
         filled = iter(
-            regrid(_fill(gang, made, k, out), e.grid).expr for k, (out, e) in enumerate(zip(outs, arrays, strict=True))
+            regrid(_fill(gang, raw, k, out), e.grid).expr for k, (out, e) in enumerate(zip(outs, arrays, strict=True))
         )
         rest = iter(self._step_singles(values, steps))
         return [next(filled) if e.shape else _value(next(rest), e) for e in state]
@@ -164,9 +164,9 @@ def _value(value: Any, like: Expr) -> Expr:
 
 def _rows_filled_from(leaf: StencilLeaf, n: int) -> int:
     """Return how many rows at an end what lies beyond it is filled from: whoever has the end must have them all."""
-    found = 0
+    rows = 0
     for (span, *_), arg in leaf.fills:
         if span is not None and isinstance(arg, Read):
             by = arg.shift[0] or 0
-            found = max(found, n - span[0] - by if span[0] >= n else span[1] + by if span[1] <= 0 else 0)
-    return found
+            rows = max(rows, n - span[0] - by if span[0] >= n else span[1] + by if span[1] <= 0 else 0)
+    return rows

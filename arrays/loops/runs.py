@@ -136,13 +136,13 @@ class Loop:
         The last arguments are the operation's parameters: what names it, and which array is wanted.
         """
         yield from ()
-        *given, _, number = arguments
+        *operands, _, number = arguments
         with self._lock:
-            of = tuple(array.expr.token for array in given)
+            of = tuple(array.expr.token for array in operands)
             if of != self._of or number not in self._made:
                 self._of, self._made = (), {}
                 carried = len(self.body.carried)
-                self._made = dict(enumerate(self.run(list(given[:carried]), list(given[carried:]))))
+                self._made = dict(enumerate(self.run(list(operands[:carried]), list(operands[carried:]))))
                 self._of = of
             return self._made.pop(number)
 
@@ -259,9 +259,9 @@ def _stepper(trace: Trace, captured: Sequence[Expr]) -> Any:
     if deferred or session().place[1] > 1:
         return lambda state: _persist([wrap(e) for e in trace.bind(state, captured)])
     own = dict(zip((e.token for e in trace.captured), captured, strict=True))
-    given = {e.token for e in trace.carried} | own.keys()
-    made = [e for e in trace.roots if e.token not in given]
-    repeated = Repeated(made, given) if made else None
+    known = {e.token for e in trace.carried} | own.keys()
+    new_roots = [e for e in trace.roots if e.token not in known]
+    repeated = Repeated(new_roots, known) if new_roots else None
 
     def start(state: Sequence[Expr]) -> list[Expr]:
         present = own | dict(zip((e.token for e in trace.carried), state, strict=True))
@@ -270,8 +270,8 @@ def _stepper(trace: Trace, captured: Sequence[Expr]) -> Any:
         if len({e.token for e in present.values()}) < len(present):  # a stage has each of its inputs once
             return _persist([wrap(e) for e in trace.bind(state, captured)])
         pins: dict[str, Any] = {token: e.pin for token, e in present.items()}
-        found = repeated.start(session(), pins)
-        return [_stepped(trace, root, found) if root.token in found else present[root.token] for root in trace.roots]
+        pinned = repeated.start(session(), pins)
+        return [_stepped(trace, root, pinned) if root.token in pinned else present[root.token] for root in trace.roots]
 
     return start
 

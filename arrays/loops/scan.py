@@ -100,23 +100,23 @@ def scan(
     rows = [[item[k].expr for item in items] for k in range(count)] if count else []
     like = rows[0] if rows else [item.sum(axis=0).astype(item.dtype).expr for item in items]
     trace, kept = trace_scan("scan", f, [c.expr for c in carry], structure, like, outline)
-    state, made = _run(trace, [c.expr for c in carry], rows[::-1] if reverse else rows, count)
-    found = structure.build([wrap(e) for e in state])
+    state, ys = _run(trace, [c.expr for c in carry], rows[::-1] if reverse else rows, count)
+    last_carry = structure.build([wrap(e) for e in state])
     if kept is None:
-        return found, None
-    made = made[::-1] if reverse else made
+        return last_carry, None
+    ys = ys[::-1] if reverse else ys
     likes = trace.roots[len(carry) :]
-    return found, kept.build([_join(like, [each[k] for each in made]) for k, like in enumerate(likes)])
+    return last_carry, kept.build([_join(like, [each[k] for each in ys]) for k, like in enumerate(likes)])
 
 
 def _run(trace: Trace, state: list[Expr], rows: list[list[Expr]], count: int) -> tuple[list[Expr], list[list[Expr]]]:
-    made = []
+    ys = []
     size = len(state)
     for k in range(count):
         roots = trace.bind([*state, *(rows[k] if rows else ())], trace.outside)
         state = roots[:size]
-        made.append(roots[size:])
-    return state, made
+        ys.append(roots[size:])
+    return state, ys
 
 
 def _join(like: Expr, made: list[Expr]) -> Array:
@@ -136,14 +136,14 @@ def _read(argument: str, value: Any) -> tuple[list[Array], Structure]:
 
 def _count(items: list[Array], outline: Structure | None, length: Any) -> int:
     """Return the number of steps."""
-    given = None if length is None else int(check_integer("scan", "length", length, 0))
+    count = None if length is None else int(check_integer("scan", "length", length, 0))
     if outline is None:
-        if given is None:
+        if count is None:
             raise ArgumentError("scan: neither 'xs' nor 'length' is given; expected one that tells the number of steps")
-        return given
+        return count
     shapes = [item.shape for item in items]
     lengths = {shape[:1] for shape in shapes}
-    if len(lengths) > 1 or () in lengths or (given is not None and lengths != {(given,)}):
-        expected = "arrays of one length" if given is None else f"arrays of length {given}, as 'length' says"
+    if len(lengths) > 1 or () in lengths or (count is not None and lengths != {(count,)}):
+        expected = "arrays of one length" if count is None else f"arrays of length {count}, as 'length' says"
         raise ShapeError(bad("scan", "xs", shapes, expected))
     return shapes[0][0]

@@ -31,10 +31,10 @@ class Structure:
     def _build(self, leaves: Iterator[Any]) -> Any:
         if self.kind is _LEAF:
             return next(leaves)
-        made = [part._build(leaves) for part in self.parts]
+        children = [part._build(leaves) for part in self.parts]
         if self.kind is dict:
-            return dict(zip(self.keys, made, strict=True))
-        return self.kind._make(made) if self.keys else self.kind(made)
+            return dict(zip(self.keys, children, strict=True))
+        return self.kind._make(children) if self.keys else self.kind(children)
 
     def paths(self, name: str) -> list[str]:
         """Return what each leaf is called, where the whole is called `name`."""
@@ -96,10 +96,10 @@ def arrange(value: Any, structure: Structure) -> list[Any] | None:
     if structure.kind is dict and set(own.keys) != set(structure.keys):
         return None
     items = [value[key] for key in structure.keys] if structure.kind is dict else list(value)
-    found: list[Any] = []
+    arranged: list[Any] = []
     for item, part in zip(items, structure.parts, strict=True):
         mine = arrange(item, part)
         if mine is None:
             return None
-        found += mine
-    return found
+        arranged += mine
+    return arranged

@@ -95,14 +95,14 @@ def trace_body(
     stands = [placeholder(operation, a.expr.grid, a.dtype) for a in first]
     x = structure.build([wrap(e) for e in stands])
     count = [] if counter is None else [placeholder(operation, counter.expr.grid, counter.dtype)]
-    made = arrange(body(*[wrap(e) for e in count], x), structure)
-    if made is None:
+    results = arrange(body(*[wrap(e) for e in count], x), structure)
+    if results is None:
         raise ArgumentError(
             f"{operation}: argument 'body' made something else of x than it was given; expected {structure}"
         )
     leaves = [
         _fit(operation, path, made_of, leaf)
-        for path, made_of, leaf in zip(structure.paths("x"), stands, made, strict=True)
+        for path, made_of, leaf in zip(structure.paths("x"), stands, results, strict=True)
     ]
     used = bool(count) and _uses([a.expr for a in leaves], count[0])
     if used:
@@ -114,14 +114,14 @@ def trace_body(
 def trace_condition(operation: str, cond: Callable[..., Any], first: list[ArrayBase], structure: Structure) -> Trace:
     """Call a loop's condition once."""
     stands = [placeholder(operation, a.expr.grid, a.dtype) for a in first]
-    made = cond(structure.build([wrap(e) for e in stands]))
-    found = as_array(operation, "cond", made)
-    if found.shape != () or found.dtype.kind != "b":
+    returned = cond(structure.build([wrap(e) for e in stands]))
+    truth = as_array(operation, "cond", returned)
+    if truth.shape != () or truth.dtype.kind != "b":
         raise ShapeError(
-            f"{operation}: argument 'cond' returned an array of shape {found.shape} and dtype {found.dtype}; expected "
+            f"{operation}: argument 'cond' returned an array of shape {truth.shape} and dtype {truth.dtype}; expected "
             "one truth: shape () and dtype bool, such as x.max() > 1"
         )
-    return _finish(operation, [found.expr], stands, False)
+    return _finish(operation, [truth.expr], stands, False)
 
 
 def trace_scan(
@@ -135,17 +135,17 @@ def trace_scan(
     """Call a scan's body once; return it, and the structure of what it keeps of a step: None where that is nothing."""
     stands = [placeholder(operation, e.grid, e.dtype) for e in (*carry, *items)]
     x = None if outline is None else outline.build([wrap(e) for e in stands[len(carry) :]])
-    made = f(structure.build([wrap(e) for e in stands[: len(carry)]]), x)
-    if not isinstance(made, tuple) or len(made) != 2:
-        raise ArgumentError(f"{operation}: argument 'f' returned {type(made).__name__}; expected a pair (carry, y)")
-    leaves = arrange(made[0], structure)
+    returned = f(structure.build([wrap(e) for e in stands[: len(carry)]]), x)
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise ArgumentError(f"{operation}: argument 'f' returned {type(returned).__name__}; expected a pair (carry, y)")
+    leaves = arrange(returned[0], structure)
     if leaves is None:
         raise ArgumentError(
             f"{operation}: argument 'f' carried something else on than it was given; expected {structure}"
         )
     names = structure.paths("carry")
     roots = [_fit(operation, *each, "f") for each in zip(names, carry, leaves, strict=True)]
-    kept, own = ([], None) if made[1] is None else take_apart(made[1])
+    kept, own = ([], None) if returned[1] is None else take_apart(returned[1])
     names = [] if own is None else own.paths("f's y")
     roots += [as_array(operation, name, leaf) for name, leaf in zip(names, kept, strict=True)]
     return _finish(operation, [a.expr for a in roots], stands, False), own

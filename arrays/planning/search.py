@@ -62,13 +62,13 @@ class ChoicePoint:
 
     def grids(self, scale: float) -> list[Grid]:
         """Return the grids of one size to try: near a cube but for some axes that are whole."""
-        largest, found = self.largest, []
+        largest, candidates = self.largest, []
         for whole in itertools.chain(*(itertools.combinations(self.axes, n) for n in range(len(self.axes)))):
             spec: dict[int, Any] = dict(enumerate(axis.sizes() for axis in largest.grid.axes))
             spec |= dict.fromkeys(self.axes, f"{max(1, int(config.chunk_bytes * scale))} B")
             spec |= dict.fromkeys(whole, -1)
-            found.append(grid_over("plan", spec, largest.shape, largest.dtype, self.stored))
-        return [grid for grid in dict.fromkeys(found) if grid.nblocks <= MOST_BLOCKS]
+            candidates.append(grid_over("plan", spec, largest.shape, largest.dtype, self.stored))
+        return [grid for grid in dict.fromkeys(candidates) if grid.nblocks <= MOST_BLOCKS]
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,14 @@ class Choice:
 
 def find_places(nodes: list[Expr], axes_of: Callable[[Expr], tuple[int, ...]]) -> list[ChoicePoint]:
     """Return sources, and what is rechunked, of which some axes may have other chunks: those of large chunks first."""
-    found: dict[tuple[Any, ...], list[Expr]] = {}
+    groups: dict[tuple[Any, ...], list[Expr]] = {}
     for node in nodes:
         if node.pin is not None or not node.grid.size or not _has_chunks(node) or not (axes := axes_of(node)):
             continue
         stored = node.op.data.chunks or None if isinstance(node.op, Host) else None
         kept = tuple([axis for i, axis in enumerate(node.grid.axes) if i not in axes])
-        found.setdefault((isinstance(node.op, Move), node.shape, kept, axes, stored), []).append(node)
-    places = [ChoicePoint(same, axes, stored) for (*_, axes, stored), same in found.items()]
+        groups.setdefault((isinstance(node.op, Move), node.shape, kept, axes, stored), []).append(node)
+    places = [ChoicePoint(same, axes, stored) for (*_, axes, stored), same in groups.items()]
     return sorted(places, key=lambda place: place.weight, reverse=True)
 
 
@@ -136,8 +136,8 @@ def choose(first: Choice, places: Sequence[ChoicePoint], need: PlanLimits) -> Ch
                 break
             for grid in place.grids(scale)[:left]:
                 grids = before | dict.fromkeys([node.token for node in place.nodes], grid)
-                found = Choice.of(first.roots, grids, need)
-                best, left = (found if found.better(best) else best), left - 1
+                candidate = Choice.of(first.roots, grids, need)
+                best, left = (candidate if candidate.better(best) else best), left - 1
     return best
 
 

@@ -33,9 +33,9 @@ def suggest(roots: Sequence[Expr], limit: int) -> Suggestion | None:
     need = PlanLimits(limit, session().ranks)
     first = Choice.of(roots, {}, need)
     for place in find_places(nodes, lambda node: tuple(range(node.grid.ndim)))[:PLACES]:
-        found = choose(first, [place], need)
-        if not found.over and found.grids:
-            return _describe(place, found)
+        choice = choose(first, [place], need)
+        if not choice.over and choice.grids:
+            return _describe(place, choice)
     return None
 
 

@@ -54,15 +54,15 @@ class Drawing:
         name: str = "",
     ) -> Array:
         """Return numbers of a distribution; its parameters broadcast to the size."""
-        given = [parameter(operation, *param) for param in params]
-        arrays = [value for value in given if isinstance(value, ArrayBase)]
+        values = [parameter(operation, *param) for param in params]
+        arrays = [value for value in values if isinstance(value, ArrayBase)]
         shape, grid = find_size(operation, size, arrays, chunks, dtype, out)
         if operation in ORDERED and not any(isinstance(value, ArrayBase) for _, value, _ in params):
             check_order(operation, *[value for _, value, _ in params])
         name = name or operation
         if not arrays:
-            return into(operation, out, self._plain(operation, name, tuple(given), grid, dtype))
-        operands = [fit_chunks(as_array(operation, "size", value), grid) for value in given]
+            return into(operation, out, self._plain(operation, name, tuple(values), grid, dtype))
+        operands = [fit_chunks(as_array(operation, "size", value), grid) for value in values]
         params_ = (self._stream(operation, math.prod(shape)), shape, dtype)
         op = BlockFunction(f"elements.draws:{name}", params_, operand_axes(operands, grid.ndim), where=True)
         return into(operation, out, make(op, operands, grid, dtype))
@@ -76,15 +76,15 @@ def parameter(operation: str, argument: str, value: Any, condition: str) -> Any:
         op = BlockFunction("elements.draws:check_parameter", (operation, argument, condition))
         return make(op, (value,), value.expr.grid, F8)
     try:
-        found = np.asarray(value)
-        if found.dtype == object and isinstance(value, int):  # more than 64 bits
-            found = np.asarray(float(value))
+        values = np.asarray(value)
+        if values.dtype == object and isinstance(value, int):  # more than 64 bits
+            values = np.asarray(float(value))
     except (ValueError, OverflowError) as error:
         raise ArgumentError(bad(operation, argument, value, "a number or an array of them")) from error
-    if found.dtype.kind not in "biuf" or (found.dtype.kind == "b" and not found.ndim):
+    if values.dtype.kind not in "biuf" or (values.dtype.kind == "b" and not values.ndim):
         raise ArgumentError(bad(operation, argument, value, "a number or an array of real numbers"))
-    check(operation, argument, found if found.ndim else found[()], condition)
-    return as_array(operation, argument, found.astype(np.float64)) if found.ndim else float(found)
+    check(operation, argument, values if values.ndim else values[()], condition)
+    return as_array(operation, argument, values.astype(np.float64)) if values.ndim else float(values)
 
 
 def find_size(

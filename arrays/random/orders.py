@@ -168,8 +168,8 @@ class Orders(Drawing):
         array = require_known("permuted", "x", x)
         if axis is None:
             flat = array.reshape(-1)
-            made = permutation_of("permuted", flat, self._seed("permuted", flat.size), 0)
-            return into("permuted", out, regrid(made.reshape(array.shape), array.expr.grid))
+            shuffled = permutation_of("permuted", flat, self._seed("permuted", flat.size), 0)
+            return into("permuted", out, regrid(shuffled.reshape(array.shape), array.expr.grid))
         along = check_axis("permuted", axis, array.ndim)
         lines = whole(array, [along])
         stream = self._stream("permuted", array.size)
@@ -272,13 +272,15 @@ class Orders(Drawing):
 
 def _weights(p: Any, n: int, least: int | None) -> Array:
     """Return weights, checked where they are known."""
-    found = parameter("choice", "p", p, "share")
-    if not isinstance(found, ArrayBase) or found.shape != (n,):
+    weights = parameter("choice", "p", p, "share")
+    if not isinstance(weights, ArrayBase) or weights.shape != (n,):
         raise ShapeError(bad("choice", "p", getattr(p, "shape", p), f"as many probabilities as there are in a: {n}"))
     if not isinstance(p, ArrayBase):
-        given = np.asarray(p, np.float64)
-        if n and abs(math.fsum(given) - 1.0) > 1.5e-8:  # NumPy's own tolerance
-            raise ArgumentError(bad("choice", "p", f"probabilities that add up to {math.fsum(given)}", "a sum of 1"))
-        if least is not None and np.count_nonzero(given) < least:
+        probabilities = np.asarray(p, np.float64)
+        if n and abs(math.fsum(probabilities) - 1.0) > 1.5e-8:  # NumPy's own tolerance
+            raise ArgumentError(
+                bad("choice", "p", f"probabilities that add up to {math.fsum(probabilities)}", "a sum of 1")
+            )
+        if least is not None and np.count_nonzero(probabilities) < least:
             raise ArgumentError(bad("choice", "p", "too few that are not zero", f"at least {least}, the size"))
-    return found  # type: ignore[return-value]
+    return weights  # type: ignore[return-value]

@@ -153,9 +153,9 @@ class Philox:
         ValueError
             `jumps` isn't an integer.
         """
-        found = self._twin()
-        found.jumps = (self.jumps + int(jumps)) % JUMPS
-        return found
+        generator = self._twin()
+        generator.jumps = (self.jumps + int(jumps)) % JUMPS
+        return generator
 
     def spawn(self, n_children: int) -> list[Philox]:
         """Return generators with keys of their own.
@@ -180,9 +180,9 @@ class Philox:
         return [Philox(child) for child in self.seed_seq.spawn(n_children)]
 
     def _twin(self) -> Philox:
-        found = Philox.__new__(Philox)
-        found.__setstate__(self.__getstate__())
-        return found
+        twin = Philox.__new__(Philox)
+        twin.__setstate__(self.__getstate__())
+        return twin
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:

@@ -83,19 +83,19 @@ def array(x: Any, page: int | str = PAGE, *, spread: bool = True) -> SharedArray
         raise ArgumentError(bad("array", "x", x, "an array; v[:] is one"))
     if not isinstance(x, ArrayBase):
         not_masked("array", "x", x)
-        given = plain_array("array", "x", x)
-        made = make_empty("array", given.shape, given.dtype, size, spread)
-        made._fill(..., given)
-        made._begin()
-        return made
-    made = make_empty("array", x.shape, x.dtype, size, spread)
+        values = plain_array("array", "x", x)
+        shared = make_empty("array", values.shape, values.dtype, size, spread)
+        shared._fill(..., values)
+        shared._begin()
+        return shared
+    shared = make_empty("array", x.shape, x.dtype, size, spread)
     kept = persist_array(x)
     wait(kept)
     for block in np.ndindex(*kept.numblocks):
         where = kept.expr.grid.block_slices(int(np.ravel_multi_index(block, kept.numblocks)))
-        made._fill(where, kept.blocks[block].compute())
-    made._begin()
-    return made
+        shared._fill(where, kept.blocks[block].compute())
+    shared._begin()
+    return shared
 
 
 def make_empty(
@@ -109,19 +109,19 @@ def make_empty(
         )
     refuse_larger(operation, math.prod(shape) * dtype.itemsize, "x")
     layout = PageLayout(os.urandom(8).hex(), shape, dtype, page, spread)
-    found: Any = running()
-    if found is None or found.place[1] == 1:
+    current: Any = running()
+    if current is None or current.place[1] == 1:
         return SharedArray(layout)
     spmd = importlib.import_module("...scheduler.spmd_mode.agreed_arrays", __package__)
-    agreed: SharedArray = spmd.make_agreed(found, layout)
+    agreed: SharedArray = spmd.make_agreed(current, layout)
     return agreed
 
 
 def read_page(operation: str, page: Any) -> int:
     try:
-        found = parse_bytes(page) if isinstance(page, str) or is_integer(page) else 0
+        size = parse_bytes(page) if isinstance(page, str) or is_integer(page) else 0
     except (TypeError, ValueError):
-        found = 0
-    if not 0 < found <= MOST:
+        size = 0
+    if not 0 < size <= MOST:
         raise ArgumentError(bad(operation, "page", page, "a number of bytes up to 1 GiB, such as 65536 or '256 KiB'"))
-    return -(-found // UNIT) * UNIT
+    return -(-size // UNIT) * UNIT

@@ -95,21 +95,21 @@ def symmetric(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Symmetric:
     >>> histogram.to_numpy()
     array([3, 3, 2, 2])
     """
-    found = check_shape("symmetric", shape)
+    lengths = check_shape("symmetric", shape)
     kind = check_dtype("symmetric", "dtype", dtype)
     if not supports(kind):
         raise DTypeError(
             bad("symmetric", "dtype", kind, "bool, an integer of 1 to 8 bytes, float32 or float64, in this byte order")
         )
-    made = _fill("symmetric", fill, kind)
-    told = _tell("symmetric", found, kind)
-    what = f"symmetric of shape {found}, {kind}, filled with {made}"
+    fill_value = _fill("symmetric", fill, kind)
+    description = _tell("symmetric", lengths, kind)
+    what = f"symmetric of shape {lengths}, {kind}, filled with {fill_value}"
 
     def begin() -> Symmetric:
         engine = session().engine
         hosts = len({peer.host for peer in engine.transport.peers})
-        refuse_larger("symmetric", math.prod(found) * kind.itemsize // hosts)
-        return make(engine, Symmetric, found, kind, made, told)
+        refuse_larger("symmetric", math.prod(lengths) * kind.itemsize // hosts)
+        return make(engine, Symmetric, lengths, kind, fill_value, description)
 
     return make_once(what, begin)
 
@@ -163,15 +163,15 @@ def replicated(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Replicated
     >>> total.to_numpy()
     array([10, 10,  0])
     """
-    found = check_shape("replicated", shape)
+    lengths = check_shape("replicated", shape)
     kind = check_dtype("replicated", "dtype", dtype)
     if kind.kind not in "biufc" or not kind.isnative:
         raise DTypeError(bad("replicated", "dtype", kind, "booleans or numbers, in this byte order"))
-    made = _fill("replicated", fill, kind)
-    refuse_larger("replicated", math.prod(found) * kind.itemsize)
-    told = _tell("replicated", found, kind)
-    what = f"replicated of shape {found}, {kind}, filled with {made}"
-    return make_once(what, lambda: make(session().engine, Replicated, found, kind, made, told))
+    fill_value = _fill("replicated", fill, kind)
+    refuse_larger("replicated", math.prod(lengths) * kind.itemsize)
+    description = _tell("replicated", lengths, kind)
+    what = f"replicated of shape {lengths}, {kind}, filled with {fill_value}"
+    return make_once(what, lambda: make(session().engine, Replicated, lengths, kind, fill_value, description))
 
 
 def sync(*arrays: Symmetric | Replicated, comm: Any = None) -> None:

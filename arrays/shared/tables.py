@@ -69,15 +69,15 @@ class Table:
 
     def __init__(self, keys: Any, rows: Any, *, page: int | str = PAGE) -> None:
         self._page = read_page("Table", page)
-        given = _read_keys("Table", keys)
+        key_array = _read_keys("Table", keys)
         held = plain_array("Table", "rows", rows)
-        if not held.ndim or len(held) != len(given):
+        if not held.ndim or len(held) != len(key_array):
             raise ShapeError(
-                f"Table: argument 'rows' has shape {held.shape}; expected a row for each of {len(given)} keys"
+                f"Table: argument 'rows' has shape {held.shape}; expected a row for each of {len(key_array)} keys"
             )
         if held.dtype.hasobject:
             raise ArgumentError(bad("Table", "rows", rows, "numbers, or texts or bytes: no Python objects"))
-        self._index = _index_of("Table", given)
+        self._index = _index_of("Table", key_array)
         self._main = share(self._index)
         self._more: Sorted | None = None
         self._beside: Any = None
@@ -169,8 +169,8 @@ class Table:
             default = self._rows._check_values("get", self.row_shape, default, "default")
         if isinstance(keys, ArrayBase):
             return self._get_lazily(keys, default)
-        found, given = self._find("get", keys)
-        places, missing = checked(found, given, default is NOTHING)
+        rows, key_array = self._find("get", keys)
+        places, missing = checked(rows, key_array, default is NOTHING)
         return filled(self._rows[places], missing, default)
 
     __getitem__ = get
@@ -249,19 +249,19 @@ class Table:
 
     def _find(self, operation: str, keys: Any) -> tuple[Rows, Rows]:
         try:
-            given = as_keys(operation, _alike(operation, keys), self._index)
+            key_array = as_keys(operation, _alike(operation, keys), self._index)
         except TypeError as error:
             raise ArgumentError(str(error)) from None
         indexes = (self._index,) if self._more is None else (self._index, self._more)
-        return find(indexes, given), given
+        return find(indexes, key_array), key_array
 
     def _make_places(self, operation: str, keys: Any, values: Any, argument: str = "values") -> tuple[Rows, Rows]:
         """Return where rows of keys are, after making places for new ones, and values that fit them."""
-        found, given = self._find(operation, keys)
-        held = self._rows._check_values(operation, (*given.shape, *self.row_shape), values, argument)
-        if not found.size or int(found.min()) >= 0:
-            return found, held
-        fresh = np.unique(given[found < 0])
+        rows, key_array = self._find(operation, keys)
+        held = self._rows._check_values(operation, (*key_array.shape, *self.row_shape), values, argument)
+        if not rows.size or int(rows.min()) >= 0:
+            return rows, held
+        fresh = np.unique(key_array[rows < 0])
         self._make_room(len(fresh))
         places = np.arange(self._count, self._count + len(fresh))
         self._count += len(fresh)
@@ -307,25 +307,25 @@ _KINDS = {"i": "integers", "U": "texts", "S": "bytes"}
 
 
 def _read_keys(operation: str, keys: Any) -> Rows:
-    found = _alike(operation, keys)
-    if found.ndim != 1 or (found.dtype.kind not in "iuUS" and found.size):
-        came = f"of shape {found.shape} and dtype {found.dtype}"
+    key_array = _alike(operation, keys)
+    if key_array.ndim != 1 or (key_array.dtype.kind not in "iuUS" and key_array.size):
+        came = f"of shape {key_array.shape} and dtype {key_array.dtype}"
         raise ArgumentError(f"{operation}: argument 'keys' is {came}; expected a sequence of integers, texts or bytes")
     try:
-        return found if found.dtype.kind in "US" else signed(operation, found).astype(np.int64)
+        return key_array if key_array.dtype.kind in "US" else signed(operation, key_array).astype(np.int64)
     except TypeError as error:
         raise ArgumentError(str(error)) from None
 
 
 def _alike(operation: str, keys: Any) -> Rows:
     """Return keys as an array; in NumPy's a number among texts would be a text."""
-    found = plain_array(operation, "keys", keys)
-    if found.dtype.kind in "US" and isinstance(keys, list | tuple):
-        expected = str if found.dtype.kind == "U" else bytes
+    key_array = plain_array(operation, "keys", keys)
+    if key_array.dtype.kind in "US" and isinstance(keys, list | tuple):
+        expected = str if key_array.dtype.kind == "U" else bytes
         for key in np.array(keys, object).flat:
             if not isinstance(key, expected):
                 raise ArgumentError(bad(operation, "keys", key, "texts alone, or bytes, or integers"))
-    return found
+    return key_array
 
 
 def _index_of(operation: str, keys: Rows) -> Sorted | Direct:

@@ -67,11 +67,11 @@ class KDTree:
     """
 
     def __init__(self, points: Any, **options: Any) -> None:
-        given = _read_points("KDTree", points)
+        point_array = _read_points("KDTree", points)
         self._options = options
-        self._there = np.ones(len(given), bool)
+        self._there = np.ones(len(point_array), bool)
         self._beside = self._erased = np.zeros(0, np.intp)
-        self._shared = share(self._build("KDTree", given))
+        self._shared = share(self._build("KDTree", point_array))
         self._more: Any = None
         self._gone: Any = None
         self._indexes: Any = None
@@ -143,13 +143,15 @@ class KDTree:
         >>> tree.query(wr.arange(4.0, chunks=2)[:, None])[1].compute()
         array([0, 0, 2, 2])
         """
-        given = _read_points("insert", points)
-        if given.ndim != 2 or given.shape[1] != self.m:
-            raise ShapeError(bad("insert", "points", given.shape, f"a row of {self.m} coordinates for each point"))
-        fresh = np.arange(self.n, self.n + len(given))
-        if len(given):
-            there = np.concatenate([self._there, np.ones(len(given), bool)])
-            coordinates = np.concatenate([self._coordinates_beside(), given])
+        point_array = _read_points("insert", points)
+        if point_array.ndim != 2 or point_array.shape[1] != self.m:
+            raise ShapeError(
+                bad("insert", "points", point_array.shape, f"a row of {self.m} coordinates for each point")
+            )
+        fresh = np.arange(self.n, self.n + len(point_array))
+        if len(point_array):
+            there = np.concatenate([self._there, np.ones(len(point_array), bool)])
+            coordinates = np.concatenate([self._coordinates_beside(), point_array])
             self._change("insert", there, np.concatenate([self._beside, fresh]), coordinates, self._erased)
         return fresh
 
@@ -178,20 +180,22 @@ class KDTree:
         >>> tree.query(wr.arange(4.0, chunks=2)[:, None])[1].compute(), len(tree)
         (array([0, 0, 0, 2]), 2)
         """
-        given = compute_array(indexes) if isinstance(indexes, ArrayBase) else plain_array("erase", "indexes", indexes)
-        if given.size and given.dtype.kind not in "iu":
-            raise ArgumentError(bad("erase", "indexes", given.dtype, "integers"))
-        given = given.reshape(-1).astype(np.intp)
-        odd = given[(given < 0) | (given >= self.n)]
-        odd = odd if len(odd) else given[~self._there[given]]
+        positions = (
+            compute_array(indexes) if isinstance(indexes, ArrayBase) else plain_array("erase", "indexes", indexes)
+        )
+        if positions.size and positions.dtype.kind not in "iu":
+            raise ArgumentError(bad("erase", "indexes", positions.dtype, "integers"))
+        positions = positions.reshape(-1).astype(np.intp)
+        odd = positions[(positions < 0) | (positions >= self.n)]
+        odd = odd if len(odd) else positions[~self._there[positions]]
         if len(odd):
             raise IndexingError(bad("erase", "indexes", int(odd[0]), f"one of the {len(self)} points that are there"))
-        if len(np.unique(given)) < len(given):
+        if len(np.unique(positions)) < len(positions):
             raise BadValue(bad("erase", "indexes", "an index twice", "each once"))
-        if len(given):
+        if len(positions):
             there = self._there.copy()
-            there[given] = False
-            erased = np.union1d(self._erased, given)
+            there[positions] = False
+            erased = np.union1d(self._erased, positions)
             self._change("erase", there, self._beside, self._coordinates_beside(), erased)
 
     def _build(self, operation: str, points: np.ndarray[Any, Any]) -> Any:
@@ -277,8 +281,8 @@ class KDTree:
         x = self._check("query", x)
         ask = _Ask(self, "query", keywords)
         if not isinstance(x, ArrayBase):
-            found: tuple[Any, Any] = self._view.query(x, **keywords)
-            return found
+            nearest: tuple[Any, Any] = self._view.query(x, **keywords)
+            return nearest
         signature = "(d)->(),()" if k == 1 else "(d)->(k),(k)"
         lazily: Callable[..., Any] = partial(apply_gufunc, output_sizes={} if k == 1 else {"k": int(k)})
         distance, index = lazily(ask, signature, x, output_dtypes=[np.float64, np.intp])
@@ -322,14 +326,14 @@ class KDTree:
         return apply_gufunc(ask, "(d)->()", x, output_dtypes=[np.intp])
 
     def _check(self, operation: str, x: Any) -> Any:
-        found = x if isinstance(x, ArrayBase) else plain_array(operation, "x", x)
-        _check_points(operation, "x", found.dtype)
-        if not found.ndim or found.shape[-1] != self.m:
+        points = x if isinstance(x, ArrayBase) else plain_array(operation, "x", x)
+        _check_points(operation, "x", points.dtype)
+        if not points.ndim or points.shape[-1] != self.m:
             raise ShapeError(
-                f"{operation}: argument 'x' has shape {found.shape}; expected points of {self.m} coordinates along the "
-                "last axis"
+                f"{operation}: argument 'x' has shape {points.shape}; expected points of {self.m} coordinates along "
+                "the last axis"
             )
-        return found
+        return points
 
 
 def _changed_tree(tree: Any, indexes: Any, more: Any, erased: Any, n: int) -> ChangedTree:
@@ -339,9 +343,9 @@ def _changed_tree(tree: Any, indexes: Any, more: Any, erased: Any, n: int) -> Ch
 
 
 def _read_points(operation: str, points: Any) -> np.ndarray[Any, Any]:
-    given = compute_array(points) if isinstance(points, ArrayBase) else plain_array(operation, "points", points)
-    _check_points(operation, "points", given.dtype)
-    return given
+    point_array = compute_array(points) if isinstance(points, ArrayBase) else plain_array(operation, "points", points)
+    _check_points(operation, "points", point_array.dtype)
+    return point_array
 
 
 def _check_points(operation: str, name: str, dtype: np.dtype[Any]) -> None:

@@ -43,8 +43,8 @@ _NONE: Any = np._NoValue
 
 
 def _part(x: Array, at: int, start: int | None, stop: int | None) -> Array:
-    found: Array = x[(slice(None),) * at + (slice(start, stop),)]
-    return found
+    part: Array = x[(slice(None),) * at + (slice(start, stop),)]
+    return part
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NONE, append: Any = _NONE) -> Array:
@@ -207,8 +207,8 @@ def gradient(f: Any, *varargs: Any, axis: int | Sequence[int] | None = None, edg
     if len(varargs) not in (0, len(axes)):
         raise ArgumentError(bad("gradient", "varargs", f"{len(varargs)} distances", f"none, one, or {len(axes)}"))
     steps = varargs or (1.0,) * len(axes)
-    found = tuple(_gradient(x, at, step, int(edge_order)) for at, step in zip(axes, steps, strict=True))
-    return found[0] if len(found) == 1 else found
+    gradients = tuple(_gradient(x, at, step, int(edge_order)) for at, step in zip(axes, steps, strict=True))
+    return gradients[0] if len(gradients) == 1 else gradients
 
 
 def _gradient(x: Array, at: int, step: Any, edge_order: int) -> Array:

@@ -114,15 +114,15 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     """
     left, right = _lines("correlate", a, v, mode)
     if right.size > left.size:
-        found: Array = conjugate(flip(_slide("correlate", right, left, mode)))
-        return found
+        correlation: Array = conjugate(flip(_slide("correlate", right, left, mode)))
+        return correlation
     return _slide("correlate", left, right, mode)
 
 
 def _lines(operation: str, a: Any, v: Any, mode: Any) -> tuple[Array, Array]:
     if mode not in MODES:
         raise ArgumentError(bad(operation, "mode", mode, "'full', 'same' or 'valid'"))
-    found = []
+    lines = []
     for name, value in (("a", a), ("v", v)):
         line = as_array(operation, name, value)
         line = line.reshape(1) if line.ndim == 0 else line
@@ -130,8 +130,8 @@ def _lines(operation: str, a: Any, v: Any, mode: Any) -> tuple[Array, Array]:
             raise ShapeError(bad(operation, name, line.shape, "a 1-D array of at least one element"))
         if line.dtype.kind not in "biufc":
             raise DTypeError(bad(operation, name, line.dtype, "numbers"))
-        found.append(line)
-    return found[0], found[1]
+        lines.append(line)
+    return lines[0], lines[1]
 
 
 @refittable
@@ -190,9 +190,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     places, values = as_array("interp", "xp", xp), as_array("interp", "fp", fp)
     if places.ndim != 1 or values.shape != places.shape or places.size == 0:
         raise ShapeError(bad("interp", "fp", values.shape, f"one value for each point, of which {places.shape} came"))
-    for name, found, kinds in (("x", array, "biuf"), ("xp", places, "biuf"), ("fp", values, "biufc")):
-        if found.dtype.kind not in kinds:
-            raise DTypeError(bad("interp", name, found.dtype, "real numbers" if kinds == "biuf" else "numbers"))
+    for name, operand, kinds in (("x", array, "biuf"), ("xp", places, "biuf"), ("fp", values, "biufc")):
+        if operand.dtype.kind not in kinds:
+            raise DTypeError(bad("interp", name, operand.dtype, "real numbers" if kinds == "biuf" else "numbers"))
     if period is not None and period == 0:
         raise ArgumentError(bad("interp", "period", period, "a number other than zero"))
     dtype = np.complex128 if values.dtype.kind == "c" else np.float64

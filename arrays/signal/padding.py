@@ -295,9 +295,9 @@ def _mirror(x: Array, at: int, width: tuple[int, int], mode: str, *, odd: bool, 
     left, right = (min(w, (n - 1 + own) // unit * unit) for w in width)
     edges = [take_positions("pad", x, at, np.array([i])) for i in (0, n - 1)]
     margins = [2 * edge - part for edge, part in zip(edges, _mirrored(x, at, (left, right), own), strict=True)]
-    made = _join_margins(x, margins, at, (left, right))
+    padded = _join_margins(x, margins, at, (left, right))
     rest = (width[0] - left, width[1] - right)
-    return _mirror(made, at, rest, mode, odd=True, once=once or n) if any(rest) else made
+    return _mirror(padded, at, rest, mode, odd=True, once=once or n) if any(rest) else padded
 
 
 def _mirrored(x: Array, at: int, width: tuple[int, int], own: int) -> list[Array]:
@@ -323,10 +323,10 @@ def _statistics(x: Array, at: int, width: tuple[int, int], mode: str, lengths: S
         if n < 1 and (lengths[side] < 0 or mode in ("maximum", "minimum")):
             raise ShapeError(bad("pad", "stat_length", lengths[side], "at least one element"))
         where = (slice(None),) * at + (slice(x.shape[at] - n, None) if side else slice(n),)
-        found = _statistic(x[where], at, mode)
-        if x.dtype.kind in "iu" and found.dtype.kind == "f":
-            found = rint(found)
-        margins.append(_spread(astype(found, x.dtype), at, extra))
+        statistic = _statistic(x[where], at, mode)
+        if x.dtype.kind in "iu" and statistic.dtype.kind == "f":
+            statistic = rint(statistic)
+        margins.append(_spread(astype(statistic, x.dtype), at, extra))
     return margins
 
 
@@ -338,5 +338,5 @@ def _statistic(part: Array, at: int, mode: str) -> Array:
         dtype = np.median(np.ones(1, part.dtype)).dtype
         return make(BlockFunction("signal.lines:median", (at,)), (wide,), Grid(axes), dtype)
     reduce: Any = {"maximum": greatest, "minimum": least, "mean": mean}[mode]
-    found: Array = reduce(part, axis=at, keepdims=True)
-    return found
+    statistic: Array = reduce(part, axis=at, keepdims=True)
+    return statistic

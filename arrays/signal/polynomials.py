@@ -81,9 +81,9 @@ def polyfit(
         raise ArgumentError(bad("polyfit", "x", points.shape, "a 1-D array, not empty"))
     if values.ndim not in (1, 2) or len(values) != len(points):
         raise ArgumentError(bad("polyfit", "y", values.shape, f"({len(points)},) or ({len(points)}, K)"))
-    for name, given in (("x", points), ("y", values)):
-        if given.dtype.kind not in "biufc":
-            raise DTypeError(bad("polyfit", name, given.dtype, "numbers"))
+    for name, operand in (("x", points), ("y", values)):
+        if operand.dtype.kind not in "biufc":
+            raise DTypeError(bad("polyfit", name, operand.dtype, "numbers"))
     points, values = (astype(v, np.result_type(v.dtype, 0.0)) for v in (points, values))
     limit = len(points) * float(np.finfo(points.dtype).eps) if rcond is None else rcond
     powers: Any = vander(points, order)
@@ -95,8 +95,8 @@ def polyfit(
         values = multiply(values, weights if values.ndim == 1 else expand_dims(weights, 1))
     scale = sqrt(summed(square(powers), 0))
     powers = divide(powers, scale)
-    found, rest, rank, s = lstsq(powers, values, limit)
-    fitted = divide(found, scale if found.ndim == 1 else expand_dims(scale, 1))
+    solution, rest, rank, s = lstsq(powers, values, limit)
+    fitted = divide(solution, scale if solution.ndim == 1 else expand_dims(scale, 1))
     if full:
         return fitted, rest, rank, s, limit
     if not cov:
@@ -108,5 +108,5 @@ def polyfit(
         raise ShapeError(
             bad("polyfit", "x", points.shape, f"more than {order} points, to scale covariances by residuals")
         )
-    away = summed(square(subtract(values, matmul(powers, found))), 0) / (len(points) - order)
+    away = summed(square(subtract(values, matmul(powers, solution))), 0) / (len(points) - order)
     return fitted, multiply(spread if values.ndim == 1 else expand_dims(spread, 2), away)

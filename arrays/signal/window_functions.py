@@ -134,8 +134,8 @@ def bartlett(M: int, *, chunks: Any = "auto") -> Array:
     if count <= 1:
         return ones(count, chunks=chunks)
     n = _points(count, chunks)
-    found: Array = where(n <= 0, 1 + n / (count - 1), 1 - n / (count - 1))
-    return found
+    window: Array = where(n <= 0, 1 + n / (count - 1), 1 - n / (count - 1))
+    return window
 
 
 def blackman(M: int, *, chunks: Any = "auto") -> Array:
@@ -175,8 +175,8 @@ def blackman(M: int, *, chunks: Any = "auto") -> Array:
         return ones(count, chunks=chunks)
     n = _points(count, chunks)
     wide, narrow = cos(math.pi * n / (count - 1)), cos(2.0 * math.pi * n / (count - 1))
-    found: Array = 0.42 + 0.5 * wide + 0.08 * narrow
-    return found
+    window: Array = 0.42 + 0.5 * wide + 0.08 * narrow
+    return window
 
 
 def hamming(M: int, *, chunks: Any = "auto") -> Array:
@@ -215,8 +215,8 @@ def hamming(M: int, *, chunks: Any = "auto") -> Array:
     if count <= 1:
         return ones(count, chunks=chunks)
     n = _points(count, chunks)
-    found: Array = 0.54 + 0.46 * cos(math.pi * n / (count - 1))
-    return found
+    window: Array = 0.54 + 0.46 * cos(math.pi * n / (count - 1))
+    return window
 
 
 def hanning(M: int, *, chunks: Any = "auto") -> Array:
@@ -255,8 +255,8 @@ def hanning(M: int, *, chunks: Any = "auto") -> Array:
     if count <= 1:
         return ones(count, chunks=chunks)
     n = _points(count, chunks)
-    found: Array = 0.5 + 0.5 * cos(math.pi * n / (count - 1))
-    return found
+    window: Array = 0.5 + 0.5 * cos(math.pi * n / (count - 1))
+    return window
 
 
 def kaiser(M: int, beta: float, *, chunks: Any = "auto") -> Array:
@@ -300,5 +300,5 @@ def kaiser(M: int, beta: float, *, chunks: Any = "auto") -> Array:
         return ones(count, chunks=chunks)
     middle = (count - 1) / 2.0
     place = (arange(count, chunks=chunks) - middle) / middle
-    found: Array = i0(beta * sqrt(1 - place**2.0)) / float(np.i0(float(beta)))
-    return found
+    window: Array = i0(beta * sqrt(1 - place**2.0)) / float(np.i0(float(beta)))
+    return window

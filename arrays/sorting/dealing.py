@@ -39,10 +39,10 @@ LEAST = 1 << 12
 def sort_long(x: Array) -> Steps:
     """Recipe of the sorted 1-D array."""
     x = coalesce.merge_small_chunks(x)
-    found = (yield from _sort_once(x)) if _fits(x) else None
-    if found is None:
-        found = yield from merge_sorted(make(BlockFunction("order.sorting:sort"), (x,), x.expr.grid, x.dtype))
-    return found
+    ordered = (yield from _sort_once(x)) if _fits(x) else None
+    if ordered is None:
+        ordered = yield from merge_sorted(make(BlockFunction("order.sorting:sort"), (x,), x.expr.grid, x.dtype))
+    return ordered
 
 
 def _fits(x: Array) -> bool:
@@ -65,8 +65,8 @@ def _sort_once(x: Array) -> Generator[Any, Any, Array | None]:
     grid = Grid([Axis.of_sizes(sizes + BUCKETS)])
     function = BlockFunction("order.sorting:deal_into_buckets", (splitters, axis.length))
     dealt = make(function, (x,), grid, x.dtype).persist()
-    told = yield ranges(dealt, sizes[:, None], sizes[:, None] + BUCKETS)
-    counts = told.view(f"i{x.dtype.itemsize}").reshape(axis.count, BUCKETS).astype(np.int64)
+    raw = yield ranges(dealt, sizes[:, None], sizes[:, None] + BUCKETS)
+    counts = raw.view(f"i{x.dtype.itemsize}").reshape(axis.count, BUCKETS).astype(np.int64)
     return _in_chunks(dealt, counts, axis)
 
 

@@ -107,10 +107,10 @@ class _Order:
             regrid(a, Grid.single(begin.shape)) for a in (select(parts, new), select(order, new), numbers)
         )
         local = make(BlockFunction("order.sorting:argsort"), (x,), x.expr.grid, "i8").persist()
-        found = [
+        picked = [
             make(BlockFunction("order.sorting:pick"), (a, local), x.expr.grid, a.dtype) for a in (x, first, numbers)
         ]
-        values, first, numbers = persist(*found)
+        values, first, numbers = persist(*picked)
         if self.inverse and may_be_lost(x.dtype) and not self.equal_nan and np.isnan((yield values[-1:])).any():
             return None
         return values, first, borders(values, self.equal_nan).persist(), numbers
@@ -137,23 +137,23 @@ def _first(_: Array, order: _Order) -> Steps:
 
 def _counts(_: Array, order: _Order) -> Steps:
     values, _where, new, numbers = yield from order.steps()
-    found: Array
+    counts: Array
     if numbers is None:
         begin = select(positions(values), new).persist()
-        found = concatenate([begin[1:], np.full(min(1, values.size), values.size)]) - begin
+        counts = concatenate([begin[1:], np.full(min(1, values.size), values.size)]) - begin
     else:
         end = select(cumulative_sum(numbers), borders(values, order.equal_nan, "ends")).persist()
-        found = end - concatenate([np.zeros(min(1, values.size), np.int64), end[:-1]])
-    return found
+        counts = end - concatenate([np.zeros(min(1, values.size), np.int64), end[:-1]])
+    return counts
 
 
 def _inverse(x: Array, order: _Order) -> Steps:
     values, where, new, numbers = yield from order.steps()
     if numbers is not None:
-        found = searchsorted(select(values, new), x)
+        inverse = searchsorted(select(values, new), x)
         if not (order.equal_nan and x.dtype.kind == "c"):
-            return found
-        least: Array = minimum(found, (yield new.sum()) - 1)
+            return inverse
+        least: Array = minimum(inverse, (yield new.sum()) - 1)
         return least  # complex NaN of several kinds: one, the least of them, stands for all
     each = make(BlockFunction("elements.masks:count"), (new,), Grid([Axis.regular(new.npartitions, 1)]), "i8")
     counts = yield each
@@ -171,12 +171,12 @@ def find_distinct(operation: str, x: Any, names: str, equal_nan: bool) -> list[A
     flat = ravel(array)
     order = _Order(flat, equal_nan, names)
     recipes = {"v": _values, "i": _first, "r": _inverse, "c": _counts}
-    found = []
+    outputs = []
     for name in names:
         shape = flat.shape if name == "r" else (None,)
-        made = defer_unsized(operation, recipes[name], (flat,), (order,), shape, array.dtype if name == "v" else "i8")
-        found.append(made.reshape(array.shape) if name == "r" and array.ndim != 1 else made)
-    return found
+        output = defer_unsized(operation, recipes[name], (flat,), (order,), shape, array.dtype if name == "v" else "i8")
+        outputs.append(output.reshape(array.shape) if name == "r" and array.ndim != 1 else output)
+    return outputs
 
 
 def unique_values(x: Any) -> Array:
@@ -379,8 +379,8 @@ def unique(
     array = as_array("unique", "ar", ar)
     at = 0 if axis is None else check_axis("unique", axis, array.ndim)
     if axis is None or array.ndim == 1:
-        found = find_distinct("unique", array, names, bool(equal_nan))
-        return found[0] if len(found) == 1 else tuple(found)
+        outputs = find_distinct("unique", array, names, bool(equal_nan))
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
     rows = moveaxis(array, at, 0)
     shape = rows.shape[1:]
     width = rows.size // max(1, rows.shape[0]) if rows.shape[0] else 0
@@ -389,12 +389,14 @@ def unique(
     if array.size == 0:  # slices without elements are all the same
         count, few = len(rows), min(1, len(rows))
         parts = {"i": np.zeros(few, int), "r": np.zeros(count, int), "c": np.full(few, count)}
-        found = [as_array("unique", "ar", parts[n]) if n in parts else moveaxis(rows[:few], 0, at) for n in names]
+        outputs = [as_array("unique", "ar", parts[n]) if n in parts else moveaxis(rows[:few], 0, at) for n in names]
     else:
         record = np.dtype([(f"f{i}", array.dtype) for i in range(width)])
-        found = find_distinct("unique", _packed(rows.reshape(len(rows), width), record), names, False)
-        found[0] = defer_unsized("unique", _unpacked, (found[0],), (shape, at), _at((None, *shape), at), array.dtype)
-    return found[0] if len(found) == 1 else tuple(found)
+        outputs = find_distinct("unique", _packed(rows.reshape(len(rows), width), record), names, False)
+        outputs[0] = defer_unsized(
+            "unique", _unpacked, (outputs[0],), (shape, at), _at((None, *shape), at), array.dtype
+        )
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
 def _at(shape: tuple[int | None, ...], axis: int) -> tuple[int | None, ...]:

@@ -50,24 +50,24 @@ def find_quantiles(
     if lengths == 0 and method != "median" and not skip:
         raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
     if array.size == 0 and skip and method != "median" and array.dtype.kind in "biuf":
-        found = mean(array, axes, keepdims=bool(keepdims))  # as in NumPy, whose result has no axes of `q` then
-        return deliver(name, found, out)
+        quantiles = mean(array, axes, keepdims=bool(keepdims))  # as in NumPy, whose result has no axes of `q` then
+        return deliver(name, quantiles, out)
     if lengths == 0:
         warn_of_few("mean", lengths, 0)
         rest = [n for i, n in enumerate(array.shape) if i not in axes]
         dtype = dtype if dtype.kind not in "iub" else np.dtype(np.float64)
-        found = constant((*np.shape(wanted), *rest), missing(dtype), dtype)
+        quantiles = constant((*np.shape(wanted), *rest), missing(dtype), dtype)
     elif weights is not None:
-        found = _weighted(name, array, wanted, axes, method, weights, skip, dtype)
+        quantiles = _weighted(name, array, wanted, axes, method, weights, skip, dtype)
     elif not array.ndim:
-        found = _along(array.reshape(1), wanted, (0,), method, skip, dtype)
+        quantiles = _along(array.reshape(1), wanted, (0,), method, skip, dtype)
     elif _selects(array, axes):
-        found = _selected(name, array, wanted, axes, method, skip, dtype)
+        quantiles = _selected(name, array, wanted, axes, method, skip, dtype)
     else:
-        found = _along(array, wanted, axes, method, skip, dtype)
+        quantiles = _along(array, wanted, axes, method, skip, dtype)
     if keepdims and axes:
-        found = expand_dims(found, tuple(np.ndim(wanted) + i for i in axes))
-    return (deliver_reduced if method == "median" else deliver)(name, found, out)
+        quantiles = expand_dims(quantiles, tuple(np.ndim(wanted) + i for i in axes))
+    return (deliver_reduced if method == "median" else deliver)(name, quantiles, out)
 
 
 def _lazily(name: str, x: Array, q: ArrayBase, axis: Any, method: str, keepdims: Any, weights: Any) -> Array:
@@ -84,8 +84,8 @@ def _lazily(name: str, x: Array, q: ArrayBase, axis: Any, method: str, keepdims:
 def _known(x: Array, q: np.ndarray[Any, Any], *rest: Any) -> Array:
     """Return the array for levels that are known; `rest` are weights, if there are any, and the arguments."""
     *weights, name, axes, method, keepdims = rest
-    found: Array = find_quantiles(name, x, q, axes, None, method, keepdims, weights[0] if weights else None, False)
-    return found
+    quantiles: Array = find_quantiles(name, x, q, axes, None, method, keepdims, weights[0] if weights else None, False)
+    return quantiles
 
 
 def _by_levels(x: Array, q: Array, *rest: Any) -> Generator[Any, Any, Array]:
@@ -95,15 +95,15 @@ def _by_levels(x: Array, q: Array, *rest: Any) -> Generator[Any, Any, Array]:
 
 def _levels(name: str, q: Any, method: str) -> Any:
     """Return what part of the elements is below: a Python number, which doesn't widen the dtype, or an array."""
-    given = np.asarray(q)
+    levels = np.asarray(q)
     scale = 100 if "percentile" in name else 1
-    if given.dtype.kind not in "biuf" or given.ndim > 2:
+    if levels.dtype.kind not in "biuf" or levels.ndim > 2:
         raise ArgumentError(bad(name, "q", q, "real numbers, along at most two axes"))
-    if given.size and not (np.min(given) >= 0 and np.max(given) <= scale):
+    if levels.size and not (np.min(levels) >= 0 and np.max(levels) <= scale):
         raise ArgumentError(bad(name, "q", q, f"numbers from 0 to {scale}"))
     if method not in (*METHODS, "median"):
         raise ArgumentError(bad(name, "method", method, f"one of {', '.join(METHODS)}"))
-    part = given / 100 if scale == 100 else given
+    part = levels / 100 if scale == 100 else levels
     if type(q) in (int, float) and (part.dtype.kind == "f" or method != "linear"):
         return float(part)
     return np.asarray(part)
@@ -122,13 +122,13 @@ def _result_dtype(
             raise TypeError("complex numbers have no such order")
         kind = "nan" if name.startswith("nan") else ""
         if method == "median":
-            found = getattr(np, f"{kind}median")(sample, axes, keepdims=keepdims)
+            quantiles = getattr(np, f"{kind}median")(sample, axes, keepdims=keepdims)
         else:
-            given = {"method": method, "keepdims": keepdims, "weights": weights}
-            found = getattr(np, f"{kind}quantile")(sample, q, axes, **given)
+            options = {"method": method, "keepdims": keepdims, "weights": weights}
+            quantiles = getattr(np, f"{kind}quantile")(sample, q, axes, **options)
     except (TypeError, ValueError) as error:
         raise DTypeError(bad(name, "a", source, f"an array of real numbers ({error})")) from error
-    return source if source.kind in "SU" else np.asarray(found).dtype
+    return source if source.kind in "SU" else np.asarray(quantiles).dtype
 
 
 def _selects(x: Array, axes: tuple[int, ...]) -> bool:
@@ -148,10 +148,10 @@ def _selected(
     merged = moveaxis(x, axes, range(len(rest), x.ndim)).reshape(*(x.shape[i] for i in rest), -1)
     shape = merged.shape[:-1]
     grid = Grid([Axis.whole(n) for n in (*shape, *np.shape(q))])
-    found = defer(
+    quantiles = defer(
         name, partial(by_lines, select_quantiles), (merged,), (q, method, skip, dtype, len(rest)), grid, dtype
     )
-    return moveaxis(found, range(len(rest), found.ndim), range(np.ndim(q)))
+    return moveaxis(quantiles, range(len(rest), quantiles.ndim), range(np.ndim(q)))
 
 
 def _along(x: Array, q: Any, axes: tuple[int, ...], method: str, skip: bool, dtype: np.dtype[Any]) -> Array:
@@ -182,15 +182,15 @@ def _weighted(
 ) -> Array:
     if method != "inverted_cdf":
         raise ArgumentError(bad(name, "method", method, "'inverted_cdf', the only one for weights"))
-    given = as_array(name, "weights", weights)
+    weight_array = as_array(name, "weights", weights)
     x = coalesce.whole(x, axes)
-    if given.shape == x.shape:
-        given, operand_axes = regrid(given, x.expr.grid), _operand_axes(x, axes, q)
-    elif len(axes) == 1 and given.shape == (x.shape[axes[0]],):
-        given, operand_axes = regrid(given, Grid.single(given.shape)), (None,)
+    if weight_array.shape == x.shape:
+        weight_array, operand_axes = regrid(weight_array, x.expr.grid), _operand_axes(x, axes, q)
+    elif len(axes) == 1 and weight_array.shape == (x.shape[axes[0]],):
+        weight_array, operand_axes = regrid(weight_array, Grid.single(weight_array.shape)), (None,)
     else:
-        raise ShapeError(bad(name, "weights", given.shape, f"the shape {x.shape}, or the length of one axis"))
+        raise ShapeError(bad(name, "weights", weight_array.shape, f"the shape {x.shape}, or the length of one axis"))
     op = BlockFunction(
         "order.quantiles:weighted_quantile", (axes, q, skip, dtype), axes=(_operand_axes(x, axes, q), operand_axes)
     )
-    return make(op, (x, given), _grid(x, axes, q), dtype)
+    return make(op, (x, weight_array), _grid(x, axes, q), dtype)

@@ -150,8 +150,8 @@ def _cuts(parts: Array) -> Generator[Any, Any, Values]:
     sample = yield make(BlockFunction("order.sorting:sample", (step,)), (parts,), Grid([taken]), parts.dtype)
     values, low, high = _brackets(blocks.sort(sample), wanted, step, m if exact else 0)
     grid = Grid([Axis.regular(m, 1), Axis.whole(2), Axis.whole(len(values))])
-    found = yield make(BlockFunction("order.sorting:ranks", (values,), axes=((0,),)), (parts,), grid, "i8")
-    left, right = (np.concatenate([0 * sizes[:, None], found[:, s], sizes[:, None]], 1) for s in (0, 1))
+    ranks = yield make(BlockFunction("order.sorting:ranks", (values,), axes=((0,),)), (parts,), grid, "i8")
+    left, right = (np.concatenate([0 * sizes[:, None], ranks[:, s], sizes[:, None]], 1) for s in (0, 1))
     cuts = _split(left, right, high, wanted)
     if exact:
         cuts = np.where(wanted <= right[:, low].sum(0), _split(left, right, low, wanted), cuts)
@@ -192,14 +192,14 @@ def _split(left: Values, right: Values, column: Values, wanted: Values) -> Value
 
 def _count_elements(between: Values, length: Values, wanted: Values) -> Values:
     """Return how many elements of each range are among the first `wanted` of a border's ranges."""
-    found, at = np.empty_like(length), 0
+    counts, at = np.empty_like(length), 0
     for j, count in enumerate(wanted.tolist()):
         size = int(length[:, j].sum())
         chunk = np.repeat(np.arange(len(length)), length[:, j])
         order = blocks.argsort(between[at : at + size])
-        found[:, j] = np.bincount(chunk[order[:count]], minlength=len(length))
+        counts[:, j] = np.bincount(chunk[order[:count]], minlength=len(length))
         at += size
-    return found
+    return counts
 
 
 def restore_order(order: Array, x: Array, grid: Grid) -> Steps:

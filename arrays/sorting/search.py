@@ -79,8 +79,8 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Arra
     if sorter is not None:
         order = as_array("searchsorted", "sorter", sorter)
         if order.shape != table.shape or order.dtype.kind not in "iu":
-            given = f"{order.dtype} of shape {order.shape}"
-            raise ArgumentError(bad("searchsorted", "sorter", given, f"integers of shape {table.shape}"))
+            description = f"{order.dtype} of shape {order.shape}"
+            raise ArgumentError(bad("searchsorted", "sorter", description, f"integers of shape {table.shape}"))
         table = sort(table)
     return over_chunks("positions", table, x, (str(side),), np.dtype(np.int64))
 
@@ -211,21 +211,21 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
         op = BlockFunction(f"order.searching:{function}", params, axes=operand_axes)
         grid = Grid([Axis.regular(axis.count, 1), *x.expr.grid.axes])
         each = make(op, (table, expand_dims(x, 0)), grid, dtype)
-        made: Array = (extremes.any if dtype.kind == "b" else sums.sum)(each, axis=0)
-        return made
-    grid, found = x.expr.grid, None
+        total: Array = (extremes.any if dtype.kind == "b" else sums.sum)(each, axis=0)
+        return total
+    grid, combined = x.expr.grid, None
     for i in range(x.ndim):
         x = coalesce.merge_small_chunks(x, i)
     for i in range(axis.count):
         part = table[axis.start(i) : axis.stop(i)]
         if not part.size:
             continue
-        if found is None:
-            found = _whole(function, part, x, params, dtype)
+        if combined is None:
+            combined = _whole(function, part, x, params, dtype)
             continue
         own = tuple(range(x.ndim))
         part = regrid(part, Grid.single(part.shape))
         op = BlockFunction(f"order.searching:more_{function}", params, axes=((None,), own, own))
-        found = make(op, (part, x, found), x.expr.grid, dtype)
-    assert found is not None
-    return regrid(found, grid)
+        combined = make(op, (part, x, combined), x.expr.grid, dtype)
+    assert combined is not None
+    return regrid(combined, grid)

@@ -63,8 +63,8 @@ def select_quantiles(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> S
     blocks.combine_ranks(add_asked, n, q, method)
     ranks = np.unique(np.concatenate([r.reshape(-1) for r in needed]))
     values = yield from _at_ranks(x, ranks, sizes, first)
-    found = blocks.combine_ranks(lambda rank: values[np.searchsorted(ranks, rank)], n, q, method)
-    return as_array("quantile", "a", np.array(found.astype(dtype, copy=False)))
+    quantiles = blocks.combine_ranks(lambda rank: values[np.searchsorted(ranks, rank)], n, q, method)
+    return as_array("quantile", "a", np.array(quantiles.astype(dtype, copy=False)))
 
 
 def _share(n: int) -> float:
@@ -129,15 +129,15 @@ def _at_ranks(x: Array, ranks: Values, sizes: Values, sample: Values) -> Generat
         if each.sum() <= FEW:
             break
         yield from _refine(x, borders, open_, each)
-    found = np.empty(len(ranks), x.dtype)
+    elements = np.empty(len(ranks), x.dtype)
     sure = borders.find_equal()[part]
-    found[sure] = borders.values[part[sure] - 1]
+    elements[sure] = borders.values[part[sure] - 1]
     if len(open_):
         between = yield _inside(x, borders, open_, each)
         sizes = borders.counts()[:, open_].sum(0)
         begin = np.cumsum(sizes) - sizes
-        found[~sure] = blocks.at_ranks(between, begin[np.searchsorted(open_, part[~sure])] + rank[~sure])
-    return found
+        elements[~sure] = blocks.at_ranks(between, begin[np.searchsorted(open_, part[~sure])] + rank[~sure])
+    return elements
 
 
 def _inside(x: Array, borders: _Borders, parts: Values, sizes: Values) -> Array:

@@ -66,8 +66,8 @@ def union1d(ar1: Any, ar2: Any) -> Array:
     >>> wr.union1d([1, 3], [2, 3]).compute()
     array([1, 2, 3])
     """
-    found: Array = unique(concatenate(_flat("union1d", ar1, ar2)))
-    return found
+    union: Array = unique(concatenate(_flat("union1d", ar1, ar2)))
+    return union
 
 
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
@@ -108,13 +108,13 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     first, second = _flat("intersect1d", ar1, ar2)
     pair = _Pair(first, second)
     names = ("values", "first", "second") if return_indices else ("values",)
-    found = [
+    outputs = [
         defer_unsized(
             "intersect1d", _common, (first, second), (pair, n), (None,), first.dtype if n == "values" else "i8"
         )
         for n in names
     ]
-    return tuple(found) if return_indices else found[0]
+    return tuple(outputs) if return_indices else outputs[0]
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:

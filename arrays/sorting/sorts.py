@@ -377,8 +377,8 @@ def _as_before(found: Array, a: Any, order: Any) -> Array:
 
 
 def _check_kth(operation: str, kth: Any, n: int) -> None:
-    found = np.asarray(kth)
-    if found.dtype.kind not in "iu" or (found.size and not -n <= found.min() <= found.max() < n):
+    positions = np.asarray(kth)
+    if positions.dtype.kind not in "iu" or (positions.size and not -n <= positions.min() <= positions.max() < n):
         raise ArgumentError(bad(operation, "kth", kth, f"positions along an axis of length {n}"))
 
 
@@ -403,12 +403,12 @@ def by_lines(recipe: Callable[..., Steps], *given: Any) -> Steps:
     if arrays[0].ndim == 1:
         return (yield from recipe(*arrays, *params))
     rows = [moveaxis(keep_readable(x), axis, -1).reshape(-1, x.shape[axis]) for x in arrays]
-    made: list[Array] = []
-    while len(made) < rows[0].shape[0]:
-        made += [(yield from recipe(*(x[len(made)] for x in rows), *params))]
+    results: list[Array] = []
+    while len(results) < rows[0].shape[0]:
+        results += [(yield from recipe(*(x[len(results)] for x in rows), *params))]
     shape = tuple(n for i, n in enumerate(arrays[0].shape) if i != axis)
-    found = astype(stack(made), made[0].dtype).reshape(*shape, *made[0].shape)  # stack gives native bytes
-    return moveaxis(found, -1, axis) if made[0].ndim == 1 else found
+    stacked = astype(stack(results), results[0].dtype).reshape(*shape, *results[0].shape)  # stack gives native bytes
+    return moveaxis(stacked, -1, axis) if results[0].ndim == 1 else stacked
 
 
 def _along(name: str, x: Array, axis: int, descending: bool) -> Array:
@@ -418,7 +418,7 @@ def _along(name: str, x: Array, axis: int, descending: bool) -> Array:
         return make(BlockFunction(f"order.sorting:{name}", (axis, descending)), (x,), x.expr.grid, dtype)
     back = flip(x, axis) if descending else x
     recipe = sort_long if name == "sort" else order_long
-    made = defer(name, partial(by_lines, recipe), (back,), (axis,), back.expr.grid, dtype)
+    ordered = defer(name, partial(by_lines, recipe), (back,), (axis,), back.expr.grid, dtype)
     if not descending:
-        return made
-    return flip(made if name == "sort" else x.shape[axis] - 1 - made, axis)
+        return ordered
+    return flip(ordered if name == "sort" else x.shape[axis] - 1 - ordered, axis)

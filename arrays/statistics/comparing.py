@@ -99,10 +99,10 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
     left, right = as_array("array_equal", "a1", a1), as_array("array_equal", "a2", a2)
     if left.expr.grid.shape != right.expr.grid.shape:
         return constant((), False, np.dtype(bool))
-    found = _equal(left, right)
+    matches = _equal(left, right)
     if equal_nan and left.dtype.kind in "fcmM" and right.dtype.kind in "fcmM":
-        found = logical_or(found, logical_and(isnan(left), isnan(right)))
-    return extremes.all(found)
+        matches = logical_or(matches, logical_and(isnan(left), isnan(right)))
+    return extremes.all(matches)
 
 
 def array_equiv(a1: Any, a2: Any) -> Array:
@@ -144,7 +144,7 @@ def array_equiv(a1: Any, a2: Any) -> Array:
 def _equal(left: Array, right: Array) -> Array:
     """Return where arrays are equal: nowhere where their dtypes can't be compared, such as texts and numbers."""
     try:
-        found: Array = equal(left, right)
+        matches: Array = equal(left, right)
     except DTypeError:
-        found = constant(np.broadcast_shapes(left.shape, right.shape), False, np.dtype(bool))
-    return found
+        matches = constant(np.broadcast_shapes(left.shape, right.shape), False, np.dtype(bool))
+    return matches

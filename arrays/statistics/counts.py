@@ -129,8 +129,8 @@ def _count(x: Array, *rest: Any) -> Generator[Any, Any, Array]:
     *weights, least = rest
     guess = least if weights else max(least, GUESS)
     if 0 < guess <= MOST:
-        found = yield _sums(x, weights, guess)
-        counts, beyond = found[:-1], found[-1]
+        sums = yield _sums(x, weights, guess)
+        counts, beyond = sums[:-1], sums[-1]
         if beyond == 0:
             length = guess if weights else max(least, int(counts.nonzero()[0].max(initial=-1)) + 1)
             return as_array("bincount", "x", counts[:length])

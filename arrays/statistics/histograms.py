@@ -93,15 +93,15 @@ def histogram(
     if isinstance(bins, str):
         dtype = np.dtype(float if density else np.int64)
         return defer_unsized("histogram", _count_late, (x, edges), (bool(density),), (None,), dtype), edges
-    found = _count(x, heavy, edges, even)
-    return (_dense(found, edges) if density else found), edges
+    counts = _count(x, heavy, edges, even)
+    return (_dense(counts, edges) if density else counts), edges
 
 
 def _count_late(x: Array, edges: Array, density: bool) -> Generator[Any, Any, Array]:
     """Count when the number of bins is known."""
     yield from ()
-    found = _count(x, None, edges, True)
-    return _dense(found, edges) if density else found
+    counts = _count(x, None, edges, True)
+    return _dense(counts, edges) if density else counts
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:

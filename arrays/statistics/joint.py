@@ -119,12 +119,12 @@ def histogram2d(
     array([[2., 0.],
            [0., 2.]])
     """
-    found = [check_binnable("histogram2d", name, v) for name, v in (("x", x), ("y", y))]
-    if found[0].shape != found[1].shape or found[0].ndim != 1:
-        raise ShapeError(bad("histogram2d", "y", found[1].shape, f"a 1-D array, as long as x, {found[0].shape}"))
+    columns = [check_binnable("histogram2d", name, v) for name, v in (("x", x), ("y", y))]
+    if columns[0].shape != columns[1].shape or columns[0].ndim != 1:
+        raise ShapeError(bad("histogram2d", "y", columns[1].shape, f"a 1-D array, as long as x, {columns[0].shape}"))
     if isinstance(bins, ArrayBase) or (_several(bins) and len(bins) not in (1, 2)):
         bins = [bins, bins]
-    counts, edges = _joint("histogram2d", found, bins, range, density, weights)
+    counts, edges = _joint("histogram2d", columns, bins, range, density, weights)
     return counts, edges[0], edges[1]
 
 
@@ -146,10 +146,10 @@ def _columns(sample: Any) -> list[Array]:
         raise ArgumentError(bad("histogramdd", "sample", sample, "an array, or a sequence of them"))
     if sample and not any(isinstance(s, ArrayBase | np.ndarray) for s in sample) and np.ndim(sample) == 2:
         sample = list(np.asarray(sample))
-    found = [check_binnable("histogramdd", f"sample[{i}]", s) for i, s in enumerate(sample)]
-    if any(f.ndim != 1 or f.shape != found[0].shape for f in found):
-        raise ShapeError(f"histogramdd: coordinates have shapes {[f.shape for f in found]}; expected one length")
-    return found
+    columns = [check_binnable("histogramdd", f"sample[{i}]", s) for i, s in enumerate(sample)]
+    if any(f.ndim != 1 or f.shape != columns[0].shape for f in columns):
+        raise ShapeError(f"histogramdd: coordinates have shapes {[f.shape for f in columns]}; expected one length")
+    return columns
 
 
 def _joint(
@@ -160,10 +160,10 @@ def _joint(
         raise ShapeError(bad(operation, "sample", "no dimensions", "at least one"))
     each = f"an entry for each of {dimensions} dimensions"
     bins, range = few(operation, "bins", bins, each), few(operation, "range", range, each)
-    given = list(bins) if _several(bins) else [bins] * dimensions
-    if len(given) == 1:
-        given = given * dimensions
-    if len(given) != dimensions:
+    axis_bins = list(bins) if _several(bins) else [bins] * dimensions
+    if len(axis_bins) == 1:
+        axis_bins = axis_bins * dimensions
+    if len(axis_bins) != dimensions:
         raise ShapeError(bad(operation, "bins", bins, each))
     between = [None] * dimensions if range is None else list(range)
     if len(between) != dimensions:
@@ -171,8 +171,8 @@ def _joint(
     grid = columns[0].expr.grid
     common = np.result_type(*(c.dtype for c in columns))
     columns = [astype(regrid(c, grid), common) for c in columns]
-    edges = [_edges(operation, c, b, r) for c, b, r in zip(columns, given, between, strict=True)]
-    counts = _count(operation, columns, edges, tuple(not _several(b) for b in given), weights)
+    edges = [_edges(operation, c, b, r) for c, b, r in zip(columns, axis_bins, between, strict=True)]
+    counts = _count(operation, columns, edges, tuple(not _several(b) for b in axis_bins), weights)
     if density:
         total = counts.sum()
         for i, edge in enumerate(edges):

@@ -106,9 +106,9 @@ def _weights_along(array: Array, axis: Any, weights: Array) -> Array:
         return weights
     if axis is None:
         raise ArgumentError(bad("average", "axis", None, "axes, since weights have another shape than a"))
-    given = axis if isinstance(axis, tuple) else (axis,)
+    raw_axes = axis if isinstance(axis, tuple) else (axis,)
     check_axes("average", axis, array.ndim)
-    axes = [i % array.ndim for i in given]
+    axes = [i % array.ndim for i in raw_axes]
     expected = tuple(array.shape[i] for i in axes)
     if weights.shape != expected:
         raise ShapeError(bad("average", "weights", weights.shape, f"the shape of a, or {expected}"))
@@ -209,22 +209,22 @@ def cov(
 
 def _observations(m: Any, y: Any, rowvar: bool, dtype: Any) -> Array:
     """Return all variables, one in each row."""
-    given = [as_array("cov", name, v) for name, v in (("m", m), ("y", y)) if v is not None]
-    if given[0].ndim > 2:
-        raise ShapeError(bad("cov", "m", given[0].shape, "a 1-D or 2-D array"))
-    if len(given) > 1 and given[1].ndim > 2:
-        raise ShapeError(bad("cov", "y", given[1].shape, "a 1-D or 2-D array"))
+    arrays = [as_array("cov", name, v) for name, v in (("m", m), ("y", y)) if v is not None]
+    if arrays[0].ndim > 2:
+        raise ShapeError(bad("cov", "m", arrays[0].shape, "a 1-D or 2-D array"))
+    if len(arrays) > 1 and arrays[1].ndim > 2:
+        raise ShapeError(bad("cov", "y", arrays[1].shape, "a 1-D or 2-D array"))
     known = (
-        np.result_type(*(a.dtype for a in given), np.float64) if dtype is None else check_dtype("cov", "dtype", dtype)
+        np.result_type(*(a.dtype for a in arrays), np.float64) if dtype is None else check_dtype("cov", "dtype", dtype)
     )
     rows = []
-    for i, array in enumerate(given):
+    for i, array in enumerate(arrays):
         x = astype(array, known)
         x = x if x.ndim == 2 else x.reshape(1, x.size)
-        turned = not rowvar and (given[0].ndim != 1 if i == 0 else x.shape[0] != 1)
+        turned = not rowvar and (arrays[0].ndim != 1 if i == 0 else x.shape[0] != 1)
         rows.append(transpose(x) if turned else x)
     if any(r.shape[1] != rows[0].shape[1] for r in rows):
-        raise ShapeError(bad("cov", "y", given[1].shape, f"{rows[0].shape[1]} observations, as in m"))
+        raise ShapeError(bad("cov", "y", arrays[1].shape, f"{rows[0].shape[1]} observations, as in m"))
     return concatenate(rows, 0)
 
 

@@ -103,5 +103,7 @@ def _position(operation: str, a: Any, axis: int | None, keepdims: bool) -> Array
         axis = check_axis(operation, axis, array.ndim)
     if not has_nan(array) or array.dtype.kind in "mM":
         return (extremes.argmin if operation == "nanargmin" else extremes.argmax)(array, axis, keepdims=keepdims)
-    found = extremes.position_of(operation, array, axis, keepdims)
-    return make(BlockFunction("elements.checks:check_found", (operation,)), (found,), found.expr.grid, found.dtype)
+    position = extremes.position_of(operation, array, axis, keepdims)
+    return make(
+        BlockFunction("elements.checks:check_found", (operation,)), (position,), position.expr.grid, position.dtype
+    )

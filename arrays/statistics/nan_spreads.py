@@ -193,9 +193,9 @@ def _spread(
         count = count_not_nan(array, axis, keepdims, True)
         away = where(isnan(array), array.dtype.type(0), array - as_array(operation, "mean", mean))
         total = red.sum(square(absolute(away)), axis, keepdims=keepdims)
-        found = divide(total, where(count > free, count - free, np.nan))
-        found = found if operation == "nanvar" else found**0.5
+        spread = divide(total, where(count > free, count - free, np.nan))
+        spread = spread if operation == "nanvar" else spread**0.5
     else:
         grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
-        found = make(Reduce(operation, axes, bool(keepdims), free), (array,), grid, np.finfo(array.dtype).dtype)
-    return deliver_inexact(operation, astype(found, target), out)
+        spread = make(Reduce(operation, axes, bool(keepdims), free), (array,), grid, np.finfo(array.dtype).dtype)
+    return deliver_inexact(operation, astype(spread, target), out)

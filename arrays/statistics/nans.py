@@ -93,11 +93,11 @@ def nansum(
     >>> wr.nansum(wr.asarray([1.0, float("nan"), 2.0])).compute()
     np.float64(3.0)
     """
-    given = check_numbers("nansum", a, axis, dtype, keepdims)
-    found = red.sum(_fill("nansum", given, 0, where), axis, dtype_by_out(a, dtype, out), keepdims=keepdims)
+    array = check_numbers("nansum", a, axis, dtype, keepdims)
+    total = red.sum(_fill("nansum", array, 0, where), axis, dtype_by_out(a, dtype, out), keepdims=keepdims)
     if initial is not None:
-        found = add(found, hold("nansum", "initial", initial, found.dtype, assigned)[()])
-    return deliver_reduced("nansum", found, out)
+        total = add(total, hold("nansum", "initial", initial, total.dtype, assigned)[()])
+    return deliver_reduced("nansum", total, out)
 
 
 def nanprod(
@@ -150,11 +150,11 @@ def nanprod(
     >>> wr.nanprod(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(6.0)
     """
-    given = check_numbers("nanprod", a, axis, dtype, keepdims)
-    found = red.prod(_fill("nanprod", given, 1, where), axis, dtype_by_out(a, dtype, out), keepdims=keepdims)
+    array = check_numbers("nanprod", a, axis, dtype, keepdims)
+    product = red.prod(_fill("nanprod", array, 1, where), axis, dtype_by_out(a, dtype, out), keepdims=keepdims)
     if initial is not None:
-        found = multiply(found, hold("nanprod", "initial", initial, found.dtype, assigned)[()])
-    return deliver_reduced("nanprod", found, out)
+        product = multiply(product, hold("nanprod", "initial", initial, product.dtype, assigned)[()])
+    return deliver_reduced("nanprod", product, out)
 
 
 def nanmin(
@@ -308,11 +308,11 @@ def nanmean(
     wanted = inexact_dtype("nanmean", array, dtype)
     wide = np.result_type(wanted, np.float32) if wanted == np.float16 else wanted
     if where is True:
-        found = _mean_of_some(_as_real(array, wide), axis, keepdims, wanted)
+        average = _mean_of_some(_as_real(array, wide), axis, keepdims, wanted)
     else:
         total = nansum(array, axis, wide, keepdims=keepdims, where=where)
-        found = astype(divide(total, count_not_nan(array, axis, keepdims, where)), wanted)
-    return deliver_inexact("nanmean", found, out)
+        average = astype(divide(total, count_not_nan(array, axis, keepdims, where)), wanted)
+    return deliver_inexact("nanmean", average, out)
 
 
 def _mean_of_some(array: Array, axis: Axes, keepdims: bool, dtype: np.dtype[Any]) -> Array:
@@ -368,10 +368,10 @@ def inexact_dtype(operation: str, array: Array, dtype: Any) -> np.dtype[Any]:
     """Return the dtype to compute in."""
     if dtype is None:
         return np.dtype(np.float64) if array.dtype.kind in "biu" else array.dtype
-    found = check_dtype(operation, "dtype", dtype)
-    if found.kind not in "fc" and has_nan(array):
+    wanted = check_dtype(operation, "dtype", dtype)
+    if wanted.kind not in "fc" and has_nan(array):
         raise ArgumentError(bad(operation, "dtype", dtype, "a dtype of floating-point or complex numbers"))
-    return found
+    return wanted
 
 
 def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, mask: Any) -> Array:
@@ -395,10 +395,10 @@ def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, m
         )
     of_windows = None if keepdims else reduce_windows(operation, array, axes, array.dtype)
     if of_windows is not None:
-        found = of_windows
+        extreme = of_windows
     elif has_nan(array):
-        given = drop_empty_chunks(array, axes)
-        found = make(Reduce(operation, axes, bool(keepdims)), (given,), grid, array.dtype)
+        trimmed = drop_empty_chunks(array, axes)
+        extreme = make(Reduce(operation, axes, bool(keepdims)), (trimmed,), grid, array.dtype)
     else:
-        found = plain(array, axis, keepdims=keepdims)
-    return found if initial is None else pair(found, initial)
+        extreme = plain(array, axis, keepdims=keepdims)
+    return extreme if initial is None else pair(extreme, initial)

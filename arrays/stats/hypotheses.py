@@ -41,9 +41,9 @@ class _Bunch(tuple[Any, ...]):
 
     def __new__(cls, *values: Any) -> Self:
         """Make one of all values."""
-        made = super().__new__(cls, values[: cls._unpacked])
-        vars(made).update(zip(cls._fields, values, strict=True))
-        return made
+        bunch = super().__new__(cls, values[: cls._unpacked])
+        vars(bunch).update(zip(cls._fields, values, strict=True))
+        return bunch
 
     def map_all(self, function: Callable[[Any], Any]) -> Self:
         """Return what a function makes of all values, by the same names."""
@@ -91,14 +91,14 @@ tested = described(ABOUT, "`statistic` and `pvalue`: lazy, without the axes.", "
 def _student(name: str, t: Array, df: Any, alternative: str) -> Array:
     """Return p-values of Student's distribution."""
     stdtr = find("special", name).stdtr
-    found: Array = (
+    p_values: Array = (
         stdtr(df, t)
         if alternative == "less"
         else stdtr(df, -t)
         if alternative == "greater"
         else 2 * stdtr(df, -absolute(t))
     )
-    return found
+    return p_values
 
 
 def _answer(name: str, sample: Sample, t: Array, df: Any, alternative: str, keepdims: bool) -> TtestResult:
@@ -219,9 +219,9 @@ def f_oneway(
     between: Any = sum((s.mean() - middle) ** 2 * s.n for s in each)
     within: Any = sum(s.moment(2) * s.n for s in each)
     first = each[0]
-    found = (between / (groups - 1)) / (within / (total - groups))
-    p = find("special", "f_oneway").fdtrc(float(groups - 1), float(total - groups), found)
-    return SignificanceResult(first.settle(found, keepdims), first.settle(p, keepdims))
+    statistic = (between / (groups - 1)) / (within / (total - groups))
+    p = find("special", "f_oneway").fdtrc(float(groups - 1), float(total - groups), statistic)
+    return SignificanceResult(first.settle(statistic, keepdims), first.settle(p, keepdims))
 
 
 POWERS = {
@@ -305,9 +305,9 @@ def _divergence(
         terms = 2.0 * special.xlogy(expected, expected / x)
     else:
         terms = x * ((x / expected) ** power - 1) / (0.5 * power * (power + 1))
-    found = terms.sum(axis=seen.axes, keepdims=True)
-    p = special.chdtrc(float(seen.n - 1 - ddof), found)
-    return SignificanceResult(seen.settle(found, keepdims), seen.settle(p, keepdims))
+    statistic = terms.sum(axis=seen.axes, keepdims=True)
+    p = special.chdtrc(float(seen.n - 1 - ddof), statistic)
+    return SignificanceResult(seen.settle(statistic, keepdims), seen.settle(p, keepdims))
 
 
 @tested
@@ -351,8 +351,8 @@ def pearsonr(
 
 def _constant(sample: Sample) -> Array:
     ends = [getattr(sample.x, name)(axis=sample.axes, keepdims=True) for name in ("min", "max")]
-    found: Array = ends[0] == ends[1]
-    return found
+    is_constant: Array = ends[0] == ends[1]
+    return is_constant
 
 
 @described(ABOUT, "Slope, intercept, correlation, p-value and standard errors: lazy.", "LinregressResult")
@@ -389,7 +389,7 @@ def linregress(
     tiny = 1.0e-20
     t = r * sqrt((n - 2) / ((1.0 - r + tiny) * (1.0 + r + tiny)))
     error = sqrt((1 - r**2) * yy / xx / (n - 2))
-    found = (
+    estimates = (
         slope,
         second.mean() - slope * first.mean(),
         r,
@@ -397,7 +397,7 @@ def linregress(
         error,
         error * sqrt(xx + first.mean() ** 2),
     )
-    return LinregressResult(*(first.settle(f, keepdims) for f in found))
+    return LinregressResult(*(first.settle(f, keepdims) for f in estimates))
 
 
 @tested
@@ -416,6 +416,6 @@ def jarque_bera(
         raise ArgumentError(bad("jarque_bera", "x", sample.x.shape, "at least one element"))
     s = skew(sample.x, sample.axes, keepdims=True)
     k = kurtosis(sample.x, sample.axes, keepdims=True)
-    found = sample.n / 6.0 * (s**2 + k**2 / 4)
-    p = find("special", "jarque_bera").chdtrc(2.0, found)
-    return SignificanceResult(sample.settle(found, keepdims), sample.settle(p, keepdims))
+    statistic = sample.n / 6.0 * (s**2 + k**2 / 4)
+    p = find("special", "jarque_bera").chdtrc(2.0, statistic)
+    return SignificanceResult(sample.settle(statistic, keepdims), sample.settle(p, keepdims))

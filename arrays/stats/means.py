@@ -39,8 +39,8 @@ def _average(sample: Sample, x: Array, weights: Any) -> Array:
     heavy = as_array(sample.name, "weights", weights)
     if heavy.shape != x.shape:
         raise ArgumentError(bad(sample.name, "weights", heavy.shape, f"the shape of the sample, {x.shape}"))
-    found: Array = (x * heavy).sum(axis=sample.axes, keepdims=True) / heavy.sum(axis=sample.axes, keepdims=True)
-    return found
+    average: Array = (x * heavy).sum(axis=sample.axes, keepdims=True) / heavy.sum(axis=sample.axes, keepdims=True)
+    return average
 
 
 def _in(sample: Sample, dtype: Any) -> Array:
@@ -168,8 +168,8 @@ def _scores(name: str, scores: Any, compare: Any, axis: Any, ddof: int, nan_poli
     x = sample.x if scores is compare else Sample(name, "scores", scores, None).x
     deviation = sqrt(sample.var(ddof))
     flat = sample.flat(deviation * deviation)
-    found: Array = (x - sample.mean()) / where(flat, deviation.dtype.type("nan"), deviation)
-    return found
+    z_scores: Array = (x - sample.mean()) / where(flat, deviation.dtype.type("nan"), deviation)
+    return z_scores
 
 
 @documented
@@ -192,8 +192,8 @@ def entropy(
     else:
         other = Sample("entropy", "qk", qk, axis, nan_policy)
         parts = special.rel_entr(p, other.x / other.x.sum(axis=other.axes, keepdims=True))
-    found = parts.sum(axis=sample.axes, keepdims=True)
-    return sample.settle(found if base is None else found / log(float(base)), keepdims)
+    entropies = parts.sum(axis=sample.axes, keepdims=True)
+    return sample.settle(entropies if base is None else entropies / log(float(base)), keepdims)
 
 
 @documented
@@ -217,5 +217,5 @@ def iqr(
     sample = Sample("iqr", "x", x, axis, nan_policy)
     between = few("iqr", "rng", rng, "two percentiles")
     low, high = (percentile(sample.x, q, sample.axes, method=interpolation, keepdims=True) for q in sorted(between))
-    found = high - low
-    return sample.settle(found if scale == 1.0 else found / float(scale), keepdims)
+    distance = high - low
+    return sample.settle(distance if scale == 1.0 else distance / float(scale), keepdims)

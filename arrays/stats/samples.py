@@ -73,38 +73,38 @@ class Sample:
 
     def moment(self, order: int, center: Any = None) -> Array:
         """Return a moment about the mean; the axes stay."""
-        found: Array
+        moment: Array
         if order == 0:
-            found = self.mean() * 0 + 1
-            return found
+            moment = self.mean() * 0 + 1
+            return moment
         off = self.x - (self.mean() if center is None else center)
         powers = off
         for _ in range(order - 1):
             powers = powers * off
-        found = powers.mean(axis=self.axes, keepdims=True)
-        return found
+        moment = powers.mean(axis=self.axes, keepdims=True)
+        return moment
 
     def var(self, ddof: float = 1) -> Array:
         """Return variances; the axes stay."""
-        found: Array = self.x.var(axis=self.axes, ddof=ddof, keepdims=True)
-        return found
+        variance: Array = self.x.var(axis=self.axes, ddof=ddof, keepdims=True)
+        return variance
 
     def settle(self, found: Array, keepdims: bool = False) -> Array:
         """Return a result without the axes, unless they are kept."""
-        made: Array = found if keepdims else found.squeeze(self.axes)
-        return made
+        settled: Array = found if keepdims else found.squeeze(self.axes)
+        return settled
 
     def flat(self, second: Array) -> Array:
         """Tell where a second moment is 0 but for rounding."""
         small = absolute(self.mean()) * float(np.finfo(self.x.dtype).resolution)
-        found: Array = second <= small * small
-        return found
+        is_flat: Array = second <= small * small
+        return is_flat
 
 
 def nan_where(condition: Array, found: Array) -> Array:
     """Return NaN where a condition holds."""
-    made: Array = where(condition, found.dtype.type(np.nan), found)
-    return made
+    masked: Array = where(condition, found.dtype.type(np.nan), found)
+    return masked
 
 
 def refuse_policy(name: str, policy: Any) -> None:

@@ -70,10 +70,10 @@ def skew(a: Any, axis: Any = 0, bias: bool = True, nan_policy: str = "propagate"
 
 def _skew(sample: Sample, bias: bool) -> Array:
     n, second = sample.n, sample.moment(2)
-    found = sample.moment(3) / second**1.5
+    skewness = sample.moment(3) / second**1.5
     if not bias and n > 2:
-        found = found * float(np.sqrt((n - 1.0) * n) / (n - 2.0))
-    return nan_where(sample.flat(second), found)
+        skewness = skewness * float(np.sqrt((n - 1.0) * n) / (n - 2.0))
+    return nan_where(sample.flat(second), skewness)
 
 
 @documented
@@ -98,11 +98,11 @@ def kurtosis(
 
 def _kurtosis(sample: Sample, bias: bool, fisher: bool) -> Array:
     n, second = sample.n, sample.moment(2)
-    found = sample.moment(4) / second**2
+    estimate = sample.moment(4) / second**2
     if not bias and n > 3:
-        found = ((n**2 - 1.0) * found - 3.0 * (n - 1) ** 2.0) * (1.0 / (n - 2) / (n - 3)) + 3.0
-    found = nan_where(sample.flat(second), found)
-    return found - 3.0 if fisher else found
+        estimate = ((n**2 - 1.0) * estimate - 3.0 * (n - 1) ** 2.0) * (1.0 / (n - 2) / (n - 3)) + 3.0
+    estimate = nan_where(sample.flat(second), estimate)
+    return estimate - 3.0 if fisher else estimate
 
 
 @documented
@@ -133,8 +133,8 @@ def sem(a: Any, axis: Any = 0, ddof: int = 1, nan_policy: str = "propagate", *, 
     np.float64(0.707)
     """
     sample = Sample("sem", "a", a, axis, nan_policy)
-    found = sqrt(sample.var(ddof)) / float(np.sqrt(sample.n))
-    return sample.settle(found, keepdims)
+    errors = sqrt(sample.var(ddof)) / float(np.sqrt(sample.n))
+    return sample.settle(errors, keepdims)
 
 
 @described(ABOUT, "The size, least and greatest elements, means, variances, skewness and kurtosis.", "DescribeResult")

@@ -86,16 +86,16 @@ def own_session(operation: str) -> Session:
             f"{operation}: tasks are submitted by the script, and by tasks from their own thread; "
             "other functions on ranks can't submit any"
         )
-    found = session()
-    assert isinstance(found, Session)
-    found.check_open()
-    return found
+    current = session()
+    assert isinstance(current, Session)
+    current.check_open()
+    return current
 
 
 def own_dispatcher(operation: str) -> Dispatcher:
     """Return what runs tasks for the driver's script; see `own_session`."""
-    found: Dispatcher = own_session(operation).calls.provided(BOARD)
-    return found
+    board: Dispatcher = own_session(operation).calls.provided(BOARD)
+    return board
 
 
 def dispatcher(operation: str) -> Runner:
@@ -194,9 +194,9 @@ class _Taken:
 
 def _dumps(value: Any, board: Runner | None) -> bytes:
     file = io.BytesIO()
-    made = _task_pickler()(file, protocol=5)
-    made.board = board
-    made.dump(value)
+    task_pickler = _task_pickler()(file, protocol=5)
+    task_pickler.board = board
+    task_pickler.dump(value)
     return file.getvalue()
 
 
@@ -307,8 +307,8 @@ def map_packed(
     function = board.watch(Function(next(numbers), packed.pickled, name))
     with _nothing_collected():
         if packed.needs or packed.arrays:  # the function itself refers to what other tasks made
-            made = [PackedCall(operation, name, (called, args, {}), board) for args in calls]
-            records = [make_record(each, None, name, same, demand, where, board) for each in made]
+            packed_calls = [PackedCall(operation, name, (called, args, {}), board) for args in calls]
+            records = [make_record(each, None, name, same, demand, where, board) for each in packed_calls]
         else:
             records = [
                 make_record(pack_arguments(operation, board, name, args), function, name, same, demand, where, board)

@@ -241,16 +241,16 @@ def delayed(
 
 def find_calls(value: Any) -> list[Delayed]:
     """Return the lazy calls in lists, tuples, sets and dicts, however deep."""
-    found, pending = [], [value]
+    calls, pending = [], [value]
     while pending:
         each = pending.pop()
         if isinstance(each, Delayed):
-            found.append(each)
+            calls.append(each)
         elif type(each) in (list, tuple, set, frozenset):
             pending += each
         elif type(each) is dict:
             pending += each.values()
-    return found
+    return calls
 
 
 def in_order(roots: list[Delayed]) -> list[Delayed]:
@@ -278,8 +278,10 @@ def submit_graph(roots: list[Delayed]) -> list[Future]:
         function, name, same = check_function("compute", call._function)
         if call._function is _value and not find_calls(call._args) and callable(call._args[0]):
             name = name_of(call._args[0])
-        given = {"cores": 1, "memory": 0, "retries": 0, "priority": 0} | call._demand
-        demand = check_demand("delayed", given["cores"], given["memory"], given["retries"], given["priority"], board)
+        options = {"cores": 1, "memory": 0, "retries": 0, "priority": 0} | call._demand
+        demand = check_demand(
+            "delayed", options["cores"], options["memory"], options["retries"], options["priority"], board
+        )
         packed = pack_with_futures("compute", board, name, (function, call._args, call._kwargs), futures)
         (futures[id(call)],) = board.enter([make_record(packed, None, name, same, demand, where, board)])
     return [futures[id(root)] for root in roots]
@@ -287,15 +289,15 @@ def submit_graph(roots: list[Delayed]) -> list[Future]:
 
 def evaluate(call: Delayed, blocks: tuple[Any, ...] = ()) -> Any:
     """Run a lazy call here, and all that it takes; `blocks` stand where arrays were detached."""
-    found: dict[int, Any] = {}
+    results: dict[int, Any] = {}
 
     def put(value: Any) -> Any:
         return blocks[value.number] if isinstance(value, _Place) else value
 
     for each in in_order([call]):
-        args, kwargs = _fill((each._args, each._kwargs), found, put)
-        found[id(each)] = each._function(*args, **kwargs)
-    return found[id(call)]
+        args, kwargs = _fill((each._args, each._kwargs), results, put)
+        results[id(each)] = each._function(*args, **kwargs)
+    return results[id(call)]
 
 
 def _fill(value: Any, found: dict[int, Any], put: Callable[[Any], Any]) -> Any:
@@ -318,7 +320,7 @@ class _Place:
 def _detach(call: Delayed) -> tuple[Delayed, list[ArrayBase]]:
     """Return a call with places for the arrays that it takes, and these."""
     arrays: list[ArrayBase] = []
-    found: dict[int, Any] = {}
+    detached: dict[int, Any] = {}
 
     def take(value: Any) -> Any:
         if not isinstance(value, ArrayBase):
@@ -327,9 +329,9 @@ def _detach(call: Delayed) -> tuple[Delayed, list[ArrayBase]]:
         return _Place(len(arrays) - 1)
 
     for each in in_order([call]):
-        args, kwargs = _fill((each._args, each._kwargs), found, take)
-        found[id(each)] = Delayed(each._function, args, kwargs, each._nout, each._demand)
-    return found[id(call)], arrays
+        args, kwargs = _fill((each._args, each._kwargs), detached, take)
+        detached[id(each)] = Delayed(each._function, args, kwargs, each._nout, each._demand)
+    return detached[id(call)], arrays
 
 
 class _Block:
@@ -383,21 +385,21 @@ def from_delayed(value: Any, shape: Any, dtype: Any = None, meta: Any = None, na
         raise ArgumentError(bad("from_delayed", "value", value, "what delayed() makes"))
     if dtype is None and meta is None:
         raise ArgumentError(bad("from_delayed", "dtype", dtype, "the dtype of what the call returns, or meta="))
-    found = check_dtype("from_delayed", "dtype", meta.dtype if dtype is None else dtype)
+    block_dtype = check_dtype("from_delayed", "dtype", meta.dtype if dtype is None else dtype)
     sizes = check_shape("from_delayed", shape, "shape")
     named = name_of(value._function) if value._function is not _value else "value"
     call, taken = _detach(value)
     packed = payload("from_delayed", _Block(call), (), {}, named)
     wholes = [regrid(array, Grid.single(array.expr.shape)) for array in taken]
     op = MapBlocks(packed, tuple([(None,) * array.ndim for array in wholes]))
-    made: Array = make(op, wholes, Grid([Axis.whole(n) for n in sizes]), found)
-    return made
+    result: Array = make(op, wholes, Grid([Axis.whole(n) for n in sizes]), block_dtype)
+    return result
 
 
 def to_delayed(x: Any) -> np.ndarray[Any, Any]:
     """Return an array of lazy calls, one for each chunk; see `Array.to_delayed`."""
     array = as_array("to_delayed", "x", x)
-    found = np.empty(array.numblocks, object)
+    calls = np.empty(array.numblocks, object)
     for index in np.ndindex(*array.numblocks):
-        found[index] = Delayed(_value, (array.blocks[index] if index else array,), {})
-    return found
+        calls[index] = Delayed(_value, (array.blocks[index] if index else array,), {})
+    return calls

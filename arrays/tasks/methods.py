@@ -37,8 +37,8 @@ class Awaitable(ArrayBase):
         >>> parts.shape, parts[2].compute()
         ((3,), array([4]))
         """
-        found: np.ndarray[Any, Any] = importlib.import_module(f"{__package__}.delayed").to_delayed(self)
-        return found
+        calls: np.ndarray[Any, Any] = importlib.import_module(f"{__package__}.delayed").to_delayed(self)
+        return calls
 
     def to_dask(self) -> Any:
         """Return a dask array of the same chunks, lazily.

@@ -239,8 +239,8 @@ def scatter(data: Any) -> Any:
 
 def _place(board: Any, value: Any) -> Future:
     record = TaskRecord(next(numbers), "scatter", b"", None, (), (), (), Demand(), "scatter")
-    made: Future = board.place(record, value)
-    return made
+    future: Future = board.place(record, value)
+    return future
 
 
 class Executor(concurrent.futures.Executor):

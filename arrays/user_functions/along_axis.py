@@ -89,18 +89,18 @@ def apply_along_axis(
     if any(n == 0 for i, n in enumerate(array.shape) if i != at):
         raise ShapeError(bad("apply_along_axis", "arr", array.shape, "at least one line"))
     if dtype is None or shape is None:
-        called, given, named = as_ranks_see((func1d, args, kwargs))
+        called, positional, named = as_ranks_see((func1d, args, kwargs))
         try:
             with np.errstate(all="ignore"):
-                made = plain(name_of(func1d), called(np.ones(array.shape[at], array.dtype), *given, **named))
+                trial = plain(name_of(func1d), called(np.ones(array.shape[at], array.dtype), *positional, **named))
         except Exception as error:
             raise ArgumentError(
                 f"apply_along_axis: the function {name_of(func1d)!r} raised {type(error).__name__}: {error}, when it "
                 "was tried on a line of ones to find dtype and shape of what it returns; with dtype= and shape= it "
                 "isn't tried"
             ) from error
-        dtype = made.dtype if dtype is None else dtype
-        shape = made.shape if shape is None else shape
+        dtype = trial.dtype if dtype is None else dtype
+        shape = trial.shape if shape is None else shape
     lengths, known = check_shape("apply_along_axis", shape), check_dtype("apply_along_axis", "dtype", dtype)
     array = drop_empty_chunks(whole(array, (at,)), [i for i in range(array.ndim) if i != at])
     axes = list(array.expr.grid.axes)
@@ -150,12 +150,14 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: int | Sequence[int])
     array = as_array("apply_over_axes", "a", a)
     for axis in axes if isinstance(axes, Sequence | np.ndarray) else (axes,):
         at = check_axis("apply_over_axes", axis, array.ndim, "axes")
-        found = as_array("apply_over_axes", "func", func(array, at))
-        if found.ndim == array.ndim - 1:
-            found = expand_dims(found, at)
-        if found.ndim != array.ndim:
-            raise ShapeError(bad("apply_over_axes", "func", found.shape, f"an array of {array.ndim} axes, or one less"))
-        array = found
+        reduced = as_array("apply_over_axes", "func", func(array, at))
+        if reduced.ndim == array.ndim - 1:
+            reduced = expand_dims(reduced, at)
+        if reduced.ndim != array.ndim:
+            raise ShapeError(
+                bad("apply_over_axes", "func", reduced.shape, f"an array of {array.ndim} axes, or one less")
+            )
+        array = reduced
     return array
 
 
@@ -228,6 +230,6 @@ class vectorize:
         """Return the dtypes of the results, which a call with ones tells."""
         samples = [np.ones((1,) * a.ndim, a.dtype) for a in arrays]
         function, name = np.vectorize(self.pyfunc), name_of(self.pyfunc)
-        found = call_on_samples("vectorize", function, samples, (), kwargs, name, "otypes")
-        results = found if isinstance(found, tuple) else (found,)
+        outputs = call_on_samples("vectorize", function, samples, (), kwargs, name, "otypes")
+        results = outputs if isinstance(outputs, tuple) else (outputs,)
         return [check_dtype("vectorize", "otypes", each.dtype) for each in results]

@@ -111,8 +111,8 @@ def blockwise(
     named = [tuple(names) for _, names in pairs if names is not None]
     matched = _match_chunks(arrays, named, align_arrays)
     axes = {n: a if n in out else Axis.whole(a.length) for n, a in matched.items()}
-    for name, given in (new_axes or {}).items():
-        sizes = (given,) if isinstance(given, int | np.integer) else tuple(given)
+    for name, new_chunks in (new_axes or {}).items():
+        sizes = (new_chunks,) if isinstance(new_chunks, int | np.integer) else tuple(new_chunks)
         axes[name] = Axis.of_sizes(int(s) for s in sizes)
     if any(name not in axes for name in out) or len(set(out)) != len(out):
         raise ArgumentError(bad("blockwise", "out_ind", out_ind, f"different names among {sorted(map(str, axes))}"))
@@ -186,8 +186,8 @@ def _adjust_chunks(axis: Axis, change: Any, name: Any) -> Axis:
         return axis
     sizes: list[int]
     if callable(change):
-        given: list[Any] = [change(n) for n in axis.sizes()]
-        sizes = [int(n) for n in given]
+        changed: list[Any] = [change(n) for n in axis.sizes()]
+        sizes = [int(n) for n in changed]
     else:
         sizes = [int(change)] * axis.count if isinstance(change, int | np.integer) else [int(n) for n in change]
     if len(sizes) != axis.count or min(sizes) < 0:
@@ -242,7 +242,7 @@ def unify_chunks(*args: Any, warn: bool = True) -> tuple[dict[Any, tuple[int, ..
             raise ShapeError(bad(name, "args", array.shape, f"an array of {len(names)} axes, {names}"))
         for label, axis in zip(names, array.expr.grid.axes, strict=True):
             own.setdefault(label, []).append(axis)
-    axes = {label: _common_borders(label, found) for label, found in own.items()}
+    axes = {label: _common_borders(label, label_axes) for label, label_axes in own.items()}
     fitted = []
     for array, (_, names) in zip(arrays, pairs, strict=True):
         if names is not None:

@@ -41,18 +41,18 @@ def find_changed_grid(grid: Grid, call: Call, samples: list[np.ndarray[Any, Any]
     for a, axis in enumerate(grid.axes):
         sizes = axis.size(np.arange(axis.count))
         places = [slice(None)] if everywhere else [slice(1, -1), slice(0, 1), slice(axis.count - 1, axis.count)]
-        made = sizes.copy()
+        new_sizes = sizes.copy()
         for place in places:
             numbers = np.arange(axis.count)[place]
             if not len(numbers):
                 continue
             index = tuple(int(numbers[0]) if k == a else m for k, m in enumerate(middle))
-            found = _change(call, samples, index, a, grid.ndim)
-            if found is None:
+            change = _change(call, samples, index, a, grid.ndim)
+            if change is None:
                 return grid
-            more, length = found
-            made[place] = np.maximum(sizes[place] + more, 0) if length is None else length
-        axes.append(axis if np.array_equal(made, sizes) else Axis.of_sizes(made))
+            more, length = change
+            new_sizes[place] = np.maximum(sizes[place] + more, 0) if length is None else length
+        axes.append(axis if np.array_equal(new_sizes, sizes) else Axis.of_sizes(new_sizes))
     return Grid(axes)
 
 
@@ -78,5 +78,5 @@ def _try(
     call: Call, samples: list[np.ndarray[Any, Any]], index: tuple[int, ...], longer: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the shape of what a function is given, and of what it makes of it."""
-    given = [np.ones([n + longer for n in s.shape], s.dtype) for s in samples]
-    return max((g.shape for g in given), key=len), np.shape(call(given, index))
+    blocks = [np.ones([n + longer for n in s.shape], s.dtype) for s in samples]
+    return max((g.shape for g in blocks), key=len), np.shape(call(blocks, index))

@@ -118,13 +118,13 @@ def fill_from(before: Any, block: Any) -> Any:
 def last(block: Any, axis: int, keepdims: bool) -> Any:
     """Return the last element along an axis that isn't missing."""
     if not _is_wide(block, axis):
-        found = fill(block, axis).take(-1, axis)
+        values = fill(block, axis).take(-1, axis)
     else:
         latest, *others = np.moveaxis(block, axis, 0)[::-1]
-        found = latest.copy()
+        values = latest.copy()
         for line in others:
-            missing = np.isnan(found)
+            missing = np.isnan(values)
             if not missing.any():
                 break
-            np.copyto(found, line, where=missing)
-    return np.expand_dims(found, axis) if keepdims else found
+            np.copyto(values, line, where=missing)
+    return np.expand_dims(values, axis) if keepdims else values

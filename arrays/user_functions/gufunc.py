@@ -152,19 +152,19 @@ def apply_gufunc(
     name = name_of(func)
     if len(form.outputs) == 1:
         packed = payload("apply_gufunc", RecordFunction(called, None, form.several), (), kwargs, name, memory)
-        found = [make(MapBlocks(packed, operand_axes), arrays, _with_core(outer, shapes[0]), dtypes[0])]
+        outputs = [make(MapBlocks(packed, operand_axes), arrays, _with_core(outer, shapes[0]), dtypes[0])]
     else:
         # All results lie in one array of records, so that the function is called once.
         record = np.dtype([(f"f{i}", d, s) for i, (d, s) in enumerate(zip(dtypes, shapes, strict=True))])
         packed = payload("apply_gufunc", RecordFunction(called, record, True), (), kwargs, name, memory)
         records = make(MapBlocks(packed, operand_axes), arrays, Grid(outer), record)
         own = (tuple(range(len(outer))),)
-        found = [
+        outputs = [
             make(BlockFunction("elements.records:field", (f"f{i}",), own), (records,), _with_core(outer, s), d)
             for i, (d, s) in enumerate(zip(dtypes, shapes, strict=True))
         ]
-    found = [_place_core(f, where, keepdims) for f, where in zip(found, after, strict=True)]
-    return tuple(found) if form.several else found[0]
+    outputs = [_place_core(f, where, keepdims) for f, where in zip(outputs, after, strict=True)]
+    return tuple(outputs) if form.several else outputs[0]
 
 
 def gufunc(
@@ -273,7 +273,7 @@ def _places(form: Signature, axes: Any, axis: Any, keepdims: bool) -> tuple[list
         raise ArgumentError(
             bad("apply_gufunc", "keepdims", keepdims, "results without core axes, arguments with as many")
         )
-    given: list[Any] = [tuple(range(-len(c), 0)) for c in (*form.inputs, *form.outputs)]
+    core_axes: list[Any] = [tuple(range(-len(c), 0)) for c in (*form.inputs, *form.outputs)]
     if axes is not None:
         if not isinstance(axes, list | tuple):
             raise ArgumentError(bad("apply_gufunc", "axes", axes, "a list that has an entry for each argument"))
@@ -281,16 +281,16 @@ def _places(form: Signature, axes: Any, axis: Any, keepdims: bool) -> tuple[list
         if len(named) == count and not any(form.outputs):
             named += [()] * len(form.outputs)
         lengths = [len(c) for c in (*form.inputs, *form.outputs)]
-        fits = len(named) == len(given) and all(
+        fits = len(named) == len(core_axes) and all(
             len(n) in (m, len(form.inputs[0]) if keepdims and i >= count else m)
             for i, (n, m) in enumerate(zip(named, lengths, strict=True))
         )
         if not fits:
             raise ShapeError(bad("apply_gufunc", "axes", axes, f"places of {lengths} core axes"))
-        given = named
+        core_axes = named
     if keepdims:
-        given[count:] = [g or given[0] for g in given[count:]]
-    return given[:count], given[count:]
+        core_axes[count:] = [g or core_axes[0] for g in core_axes[count:]]
+    return core_axes[:count], core_axes[count:]
 
 
 def _move_core(array: Array, places: tuple[int, ...], operation: str) -> Array:
@@ -356,7 +356,7 @@ def _results(
         called, named = as_ranks_see((func, kwargs))
         try:
             with np.errstate(all="ignore"):
-                made = called(*samples, **named)
+                returned = called(*samples, **named)
         except Exception as error:
             raise ArgumentError(
                 f"apply_gufunc: the function {name!r} raised {type(error).__name__}: {error}, when it was tried on "
@@ -364,13 +364,13 @@ def _results(
                 "isn't tried"
             ) from error
         count = len(form.outputs)
-        parts = made if form.several else (made,)
+        parts = returned if form.several else (returned,)
         if not isinstance(parts, tuple | list | np.ndarray) or len(parts) != count:
-            came = f"{len(parts)} results" if hasattr(parts, "__len__") else type(made).__name__
+            came = f"{len(parts)} results" if hasattr(parts, "__len__") else type(returned).__name__
             raise ArgumentError(bad("apply_gufunc", "func", f"{name!r}, which returned {came}", f"{count} results"))
-        found = [plain(f"apply_gufunc: {name}", m) for m in parts]
-        known = [check_dtype("apply_gufunc", "func", f.dtype) for f in found] if known is None else known
-        for core, array in zip(form.outputs, found, strict=True):
+        result_arrays = [plain(f"apply_gufunc: {name}", m) for m in parts]
+        known = [check_dtype("apply_gufunc", "func", f.dtype) for f in result_arrays] if known is None else known
+        for core, array in zip(form.outputs, result_arrays, strict=True):
             if array.ndim < len(core):
                 came = f"{name!r}, which returned an array of shape {array.shape} for ones"
                 raise ShapeError(bad("apply_gufunc", "func", came, f"one that ends with the core axes {core}"))

@@ -29,10 +29,10 @@ class Signature:
 def read(operation: str, signature: Any) -> Signature:
     """Read a signature; a comma at its end makes a tuple of one result."""
     text = signature.strip() if isinstance(signature, str) else signature
-    found = _WHOLE.fullmatch(text.rstrip(",")) if isinstance(text, str) else None
-    if found is None:
+    match = _WHOLE.fullmatch(text.rstrip(",")) if isinstance(text, str) else None
+    if match is None:
         raise ArgumentError(bad(operation, "signature", signature, "text such as '(i,j),(j)->(i)'"))
-    inputs, outputs = (tuple(_names(c) for c in re.findall(_CORE, part or "")) for part in found.groups())
+    inputs, outputs = (tuple(_names(c) for c in re.findall(_CORE, part or "")) for part in match.groups())
     return Signature(inputs, outputs, len(outputs) > 1 or text.endswith(","))
 
 

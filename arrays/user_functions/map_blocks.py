@@ -171,8 +171,8 @@ def keywords_at(
     wants: tuple[str, ...], sources: tuple[Place, ...], grid: Grid, index: tuple[int, ...]
 ) -> dict[str, Any]:
     """Return what a function that asks for the block's number, or more about it, gets for a block."""
-    given = {"block_id": index, "block_info": Informed(None, sources, grid, None, False).describe_blocks(index)}
-    return {name: given[name] for name in wants}
+    keywords = {"block_id": index, "block_info": Informed(None, sources, grid, None, False).describe_blocks(index)}
+    return {name: keywords[name] for name in wants}
 
 
 def join_chunks(operation: str, domain: list[Axis], arrays: list[Array], axes: Any) -> tuple[list[Axis], list[Array]]:
@@ -315,7 +315,7 @@ def _grid_of(operation: str, chunks: Any, axes: list[Axis], kept: set[int]) -> G
     """Read the result's chunks: the number of chunks stays along axes that an argument has."""
     if not isinstance(chunks, tuple | list) or len(chunks) != len(axes):
         raise ChunksError(bad(operation, "chunks", chunks, f"an entry for each of {len(axes)} axes of the result"))
-    found = []
+    result_axes = []
     for i, (spec, axis) in enumerate(zip(chunks, axes, strict=True)):
         sizes = (spec,) * axis.count if is_integer(spec) else tuple(spec)
         if any(not is_integer(s) or s < 0 for s in sizes):
@@ -324,8 +324,8 @@ def _grid_of(operation: str, chunks: Any, axes: list[Axis], kept: set[int]) -> G
             raise ChunksError(
                 bad(operation, "chunks", chunks, f"{axis.count} sizes along axis {i}, one for each chunk")
             )
-        found.append(Axis.of_sizes(int(s) for s in sizes))
-    return Grid(found)
+        result_axes.append(Axis.of_sizes(int(s) for s in sizes))
+    return Grid(result_axes)
 
 
 def _grid_of_nothing(chunks: Any, dtype: DType | None) -> Grid:

@@ -152,8 +152,12 @@ def map_overlap(
     if not arrays:
         raise ArgumentError(bad("map_overlap", "args", args, "at least one array"))
     if depth is None:
-        given = dict(zip(("depth", "boundary", "trim"), extra, strict=False))
-        depth, boundary, trim = given.get("depth"), given.get("boundary", boundary), given.get("trim", trim)
+        positional = dict(zip(("depth", "boundary", "trim"), extra, strict=False))
+        depth, boundary, trim = (
+            positional.get("depth"),
+            positional.get("boundary", boundary),
+            positional.get("trim", trim),
+        )
         extra = extra[3:]
     if depth is None:
         raise ArgumentError(bad("map_overlap", "depth", depth, "elements of margin, such as depth=1"))
@@ -196,11 +200,11 @@ def map_overlap(
         wants = ("block_id",)
     packed = payload("map_overlap", called, extra, kwargs, label, memory)
     adds = name_additions(packed, wide, grid)
-    found = make(MapBlocks(packed, tuple(operand_axes), ("block_id",) if wants else (), adds), wide, grid, known)
+    array = make(MapBlocks(packed, tuple(operand_axes), ("block_id",) if wants else (), adds), wide, grid, known)
     if free and not adds:
         lines = tuple([tuple([i for i, n in enumerate(a.numblocks) if n == 1]) for a in arrays])
-        note_refit(found, _fit_margins, (packed, known, depths, ends, lines, *arrays))
-    return found
+        note_refit(array, _fit_margins, (packed, known, depths, ends, lines, *arrays))
+    return array
 
 
 def _fit_margins(packed: Payload, dtype: DType, depths: Any, ends: Any, lines: Any, *given: Array) -> Array:
@@ -231,16 +235,16 @@ def _for_each(argument: str, spec: Any, arrays: list[Array]) -> list[Any]:
     """Read depths or boundaries for each array: a list has one for each, anything else serves all."""
     if isinstance(spec, list) and len(spec) != len(arrays):
         raise ShapeError(bad("map_overlap", argument, spec, f"one entry for each of {len(arrays)} arrays"))
-    found: list[Any] = []
+    entries: list[Any] = []
     for i, array in enumerate(arrays):
         mine = spec[i] if isinstance(spec, list) else spec
         if isinstance(mine, dict) and any(a.ndim != array.ndim for a in arrays):
             mine = {axis: value for axis, value in mine.items() if axis < array.ndim}
         if argument == "depth":
-            found.append(read_depths("map_overlap", mine, array.ndim))
+            entries.append(read_depths("map_overlap", mine, array.ndim))
         else:
-            found.append(read_boundaries("map_overlap", mine, array))
-    return found
+            entries.append(read_boundaries("map_overlap", mine, array))
+    return entries
 
 
 def _trim_axis(axis: Axis, margin: Margin | None) -> Axis:

@@ -147,30 +147,30 @@ def reduction(
     last = Partial(aggregate, axes, bool(keepdims), None, fields, listed)
     known = read_dtype("reduction", dtype, meta)
     if known is None:
-        made = Partial.pack_records(parts, partial) if fields else np.asarray(parts)
-        finished = call_on_samples("reduction", last, [made], (), kwargs, name_of(aggregate))
+        sample_partial = Partial.pack_records(parts, partial) if fields else np.asarray(parts)
+        finished = call_on_samples("reduction", last, [sample_partial], (), kwargs, name_of(aggregate))
         known = np.asarray(finished).dtype
     first = Partial(chunk, axes, True, partial if fields else None)
     packed = payload("reduction", first, (), kwargs, name or name_of(chunk))
     grid = _grid_of_partials(array.expr.grid, axes, size)
-    found = make(MapBlocks(packed, (own,) * len(operands)), operands, grid, partial)
+    partials = make(MapBlocks(packed, (own,) * len(operands)), operands, grid, partial)
     step = Partial(functions["combine"], axes, True, partial if fields else None, fields, listed)
     packed = payload("reduction", step, (), kwargs, name or name_of(functions["combine"]))
-    while (joined := _group_partials(found.expr.grid, axes, fan, size)) is not None:
-        found = regrid(found, joined)
-        found = make(MapBlocks(packed, (own,)), (found,), _grid_of_partials(joined, axes, size), partial)
-    found = whole(found, axes)
+    while (joined := _group_partials(partials.expr.grid, axes, fan, size)) is not None:
+        partials = regrid(partials, joined)
+        partials = make(MapBlocks(packed, (own,)), (partials,), _grid_of_partials(joined, axes, size), partial)
+    partials = whole(partials, axes)
     kept = [i for i in own if keepdims or i not in axes]
     operand_axes = tuple(kept.index(i) if i in kept and i not in axes else None for i in own)
-    grid = Grid([Axis.whole(size) if i in axes else found.expr.grid.axes[i] for i in kept])
+    grid = Grid([Axis.whole(size) if i in axes else partials.expr.grid.axes[i] for i in kept])
     packed = payload("reduction", last, (), kwargs, name or name_of(aggregate))
-    return deliver("reduction", make(MapBlocks(packed, (operand_axes,)), (found,), grid, known), out)  # type: ignore[no-any-return]
+    return deliver("reduction", make(MapBlocks(packed, (operand_axes,)), (partials,), grid, known), out)  # type: ignore[no-any-return]
 
 
 def _fan(split_every: Any, axes: tuple[int, ...], ndim: int) -> int | dict[int, int]:
     """Return how many partial results are combined at once: in all, or along axes."""
-    given = split_every if isinstance(split_every, Mapping) else {}
-    named: dict[int, Any] = {check_axis("reduction", a, ndim, "split_every"): n for a, n in given.items()}
+    by_axis = split_every if isinstance(split_every, Mapping) else {}
+    named: dict[int, Any] = {check_axis("reduction", a, ndim, "split_every"): n for a, n in by_axis.items()}
     every: Any = FAN if split_every is None or named else split_every
     if any(not is_integer(n) or n < 2 for n in (every, *named.values())):
         raise ShapeError(bad("reduction", "split_every", split_every, "integers from 2 on"))
@@ -205,10 +205,10 @@ def _group_partials(grid: Grid, axes: tuple[int, ...], fan: int | dict[int, int]
             left //= steps[a]
     if all(steps[a] >= counts[a] for a in axes):
         return None
-    found = list(grid.axes)
+    grouped_axes = list(grid.axes)
     for a in axes:
-        found[a] = Axis.regular(found[a].length, steps[a] * size)
-    return Grid(found)
+        grouped_axes[a] = Axis.regular(grouped_axes[a].length, steps[a] * size)
+    return Grid(grouped_axes)
 
 
 def cumreduction(

@@ -157,12 +157,12 @@ def spmd(
     number = 0 if outs else 1 + names.number("gang")
     adds = name_additions(packed, operands, (count, number, *ranks))
     gang = Gang(packed, count, outs, number, _limit(timeout), adds, ranks=ranks)
-    made = make(gang, operands, gang.grid(), np.uint8)
+    array = make(gang, operands, gang.grid(), np.uint8)
     if not outs:
-        return _returned(made)
-    given = out if isinstance(out, tuple | list) else (out,)
+        return _returned(array)
+    specs = out if isinstance(out, tuple | list) else (out,)
     filled = tuple(
-        reshape(_fill(gang, made, k, each), spec.shape) for k, (each, spec) in enumerate(zip(outs, given, strict=True))
+        reshape(_fill(gang, array, k, each), spec.shape) for k, (each, spec) in enumerate(zip(outs, specs, strict=True))
     )
     return filled if isinstance(out, tuple | list) else filled[0]
 
@@ -199,16 +199,16 @@ def _members(members: Any) -> tuple[int, tuple[int, ...]]:
 
     Ranks that were lost count: as for a program that runs when one is lost, those that are left stand for them.
     """
-    found = session()
-    size: int = found.transport.size
+    current = session()
+    size: int = current.transport.size
     if members is None:
-        living = len(found.living)
-        return (living if living > 1 else found.threads), ()
+        living = len(current.living)
+        return (living if living > 1 else current.threads), ()
     members = few("spmd", "members", members, "a number, or ranks", 1 << 16)
     if not isinstance(members, Iterable) or isinstance(members, str):
         check_integer("spmd", "members", members, 1)
         count = int(members)
-        if not found.embedded and count > size:
+        if not current.embedded and count > size:
             has = "1 rank" if size == 1 else f"{size} ranks"
             raise ClusterError(f"spmd: argument 'members' is {members}; the cluster has {has}")
         return count, ()
@@ -217,7 +217,7 @@ def _members(members: Any) -> tuple[int, tuple[int, ...]]:
         check_integer("spmd", f"members[{k}]", rank, 0)
     if not ranks or len(set(ranks)) < len(ranks):
         raise ArgumentError(bad("spmd", "members", members, "ranks, each once"))
-    if not found.embedded and (missing := sorted(rank for rank in ranks if rank >= size)):
+    if not current.embedded and (missing := sorted(rank for rank in ranks if rank >= size)):
         words = f"rank {missing[0]}" if len(missing) == 1 else f"ranks {', '.join(map(str, missing))}"
         has = "rank 0 alone" if size == 1 else f"ranks 0 to {size - 1}"
         raise ClusterError(f"spmd: argument 'members' names {words}; the cluster has {has}")
@@ -235,10 +235,10 @@ def _limit(timeout: float | None) -> float | None:
 def _outs(out: Any) -> tuple[GangOutput, ...]:
     if out is None:
         return ()
-    given = out if isinstance(out, tuple | list) else (out,)
-    if not given:
+    specs = out if isinstance(out, tuple | list) else (out,)
+    if not specs:
         raise ArgumentError(bad("spmd", "out", out, "a Spec, an array, or a tuple of them"))
-    return tuple(_out(each) for each in given)
+    return tuple(_out(each) for each in specs)
 
 
 def _out(spec: Any) -> GangOutput:
@@ -264,8 +264,8 @@ def _fill(gang: Gang, made: Array, number: int, out: GangOutput) -> Array:
 
 def _returned(made: Array) -> list[Any]:
     """Run a gang, and return what its members returned."""
-    found = []
+    results = []
     (root,) = expand_recipes([made.expr])
     for pickled in session().run_gang(root):
-        found += pickle.loads(pickled)
-    return found
+        results += pickle.loads(pickled)
+    return results

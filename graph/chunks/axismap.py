@@ -83,7 +83,7 @@ class Slice:
         if self.step == 1:
             return self._plain_segments(out, source, chunk)
         base = out.start(chunk)
-        found = []
+        segments = []
         for block in self.rows(out, source, np.array([chunk])).items.tolist():
             begin, end = source.start(block), source.stop(block)
             edge = (begin, end - 1) if self.step > 0 else (end - 1, begin)
@@ -94,21 +94,21 @@ class Slice:
             at = self.start + self.step * lo - begin
             stop: int | None = at + self.step * (hi - lo - 1) + sign
             stop = None if stop is not None and stop < 0 else stop
-            found.append(Segment(block, slice(at, stop, self.step), slice(lo - base, hi - base)))
-        return found
+            segments.append(Segment(block, slice(at, stop, self.step), slice(lo - base, hi - base)))
+        return segments
 
     def _plain_segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
         base = out.start(chunk) + self.start
         lo, hi = max(base, 0), min(out.stop(chunk) + self.start, source.length)
-        found = []
+        segments = []
         block = source.find(lo) if lo < hi else 0
         while lo < hi:
             begin, end = source.start(block), min(source.stop(block), hi)
             if end > lo:
-                found.append(Segment(block, slice(lo - begin, end - begin, 1), slice(lo - base, end - base)))
+                segments.append(Segment(block, slice(lo - begin, end - begin, 1), slice(lo - base, end - base)))
                 lo = end
             block += 1
-        return found
+        return segments
 
 
 @dataclass(frozen=True)
@@ -128,11 +128,11 @@ class Window:
         """See `AxisMap`."""
         base = out.start(chunk)
         lo, hi = max(base, self.first) + self.shift, min(out.stop(chunk), self.stop) + self.shift
-        found = []
+        segments = []
         for block, take, begin in cut_run(lo, hi, source):
             put = begin - self.shift - base
-            found.append(Segment(block, take, slice(put, put + take.stop - take.start)))
-        return found
+            segments.append(Segment(block, take, slice(put, put + take.stop - take.start)))
+        return segments
 
 
 @dataclass(frozen=True)
@@ -177,12 +177,12 @@ class StridedPlace:
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
         """See `AxisMap`."""
         base = out.start(chunk)
-        found = []
+        segments = []
         for block, take, begin in cut_run(*self.span(base, out.stop(chunk), source.length), source):
             at = self.start + self.step * begin - base
             stop = at + self.step * (take.stop - take.start - 1) + 1
-            found.append(Segment(block, take, slice(at, stop, self.step)))
-        return found
+            segments.append(Segment(block, take, slice(at, stop, self.step)))
+        return segments
 
 
 @dataclass(frozen=True)
@@ -245,8 +245,8 @@ class Halo:
         edges = np.flatnonzero((lo < 0) | (hi > source.length))
         if self.boundary in ("none", "constant") or not len(edges):
             return inner
-        found = [(row, s.block) for row in edges.tolist() for s in self.segments(out, source, int(chunks[row]))]
-        pairs = np.array(found, np.int64).reshape(-1, 2)
+        edge_pairs = [(row, s.block) for row in edges.tolist() for s in self.segments(out, source, int(chunks[row]))]
+        pairs = np.array(edge_pairs, np.int64).reshape(-1, 2)
         row = np.concatenate([inner.row_numbers(), pairs[:, 0]])
         return Rows.from_pairs(row, np.concatenate([inner.items, pairs[:, 1]]), len(chunks), source.count)
 
@@ -254,16 +254,16 @@ class Halo:
         """See `AxisMap`."""
         lo, hi = self.reach(source, chunk)
         n = source.length
-        found = []
+        segments = []
         for block in range(source.find(max(lo, 0)), source.find(min(hi, n) - 1) + 1):
             begin, end = max(lo, source.start(block)), min(hi, source.stop(block))
             shift = source.start(block)
-            found.append(Segment(block, slice(begin - shift, end - shift, 1), slice(begin - lo, end - lo)))
+            segments.append(Segment(block, slice(begin - shift, end - shift, 1), slice(begin - lo, end - lo)))
         if self.boundary not in ("none", "constant"):
             outside = np.concatenate([np.arange(lo, min(0, hi)), np.arange(max(n, lo), hi)])
             if outside.size:
-                found += gather_segments(self._inside(outside, n), outside - lo, source)
-        return found
+                segments += gather_segments(self._inside(outside, n), outside - lo, source)
+        return segments
 
     def _inside(self, position: Index, n: int) -> Index:
         if self.boundary == "periodic":
@@ -288,13 +288,13 @@ def run_rows(row: Index, first: Index, last: Index, nrows: int, source: Axis) ->
 
 def cut_run(first: int, last: int, source: Axis) -> list[tuple[int, slice, int]]:
     """Cut a range of source positions by chunks: (chunk, slice within it, first position)."""
-    found = []
+    cuts = []
     while first < last:
         block = int(source.find(first))
         begin, stop = int(source.start(block)), min(last, int(source.stop(block)))
-        found.append((block, slice(first - begin, stop - begin, 1), first))
+        cuts.append((block, slice(first - begin, stop - begin, 1), first))
         first = stop
-    return found
+    return cuts
 
 
 def gather_segments(index: Index, put: Index, source: Axis) -> list[Segment]:

@@ -78,8 +78,8 @@ def concatenate_ranges(start: Index, length: Index) -> Index:
     if len(start) < 2:
         return ascending(int(start[0]), int(start[0] + length[0])) if len(start) else start
     ends: Index = length.cumsum()
-    found: Index = (start - ends + length).repeat(length) + ascending(0, int(ends[-1]))
-    return found
+    positions: Index = (start - ends + length).repeat(length) + ascending(0, int(ends[-1]))
+    return positions
 
 
 class Into(NamedTuple):

@@ -52,15 +52,15 @@ class Counted:
         """Return how many results come before source positions."""
         part = np.minimum(positions // NEAR, len(self._sums) - 1)
         counts, at = self._near(part)
-        found: Index = self._sums[part] + np.where(at < positions[:, None], counts, 0).sum(axis=1)
-        return found
+        preceding: Index = self._sums[part] + np.where(at < positions[:, None], counts, 0).sum(axis=1)
+        return preceding
 
     def find(self, results: Index) -> Index:
         """Return the source positions of results, all of them counted."""
         part = np.searchsorted(self._sums, results, side="right") - 1
         ends = self._sums[part][:, None] + self._near(part)[0].cumsum(axis=1)
-        found: Index = part * NEAR + (ends <= results[:, None]).sum(axis=1)
-        return found
+        positions: Index = part * NEAR + (ends <= results[:, None]).sum(axis=1)
+        return positions
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
         """See `AxisMap`."""
@@ -80,7 +80,7 @@ class Counted:
             return []
         ends = self.find(np.array([lo, hi - 1])) + np.array([0, 1])
         (first, last), (low, high) = ends.tolist(), self.before(ends).tolist()
-        found, put = [], 0
+        segments, put = [], 0
         for block, take, begin in cut_run(first, last, source):
             counts = self.counts[begin : begin + take.stop - take.start].astype(np.int64)
             counts[0] -= lo - low if begin == first else 0
@@ -89,8 +89,8 @@ class Counted:
             if len(where):
                 put += len(where)
                 picked = take if len(where) == len(counts) and counts.all() else where + take.start
-                found.append(Segment(block, picked, slice(put - len(where), put)))
-        return found
+                segments.append(Segment(block, picked, slice(put - len(where), put)))
+        return segments
 
 
 @dataclass(frozen=True)
@@ -113,11 +113,11 @@ class Marked:
         lo, hi = out.start(chunk), out.stop(chunk)
         (first,), (last,) = self._span(np.array([lo]), np.array([hi]))
         put = np.flatnonzero(self.marks.counts[lo + self.marks.begin : hi + self.marks.begin])
-        found = []
+        segments = []
         for block, take, begin in cut_run(int(first), int(last), source):
             at = begin - int(first)
-            found.append(Segment(block, take, put[at : at + take.stop - take.start]))
-        return found
+            segments.append(Segment(block, take, put[at : at + take.stop - take.start]))
+        return segments
 
 
 FEW = 1 << 12
@@ -131,8 +131,8 @@ def lead(axis_map: AxisMap, positions: Index, length: int) -> Index | None:
     if isinstance(axis_map, Slice):
         return positions if axis_map == Slice() else axis_map.start + axis_map.step * positions
     if isinstance(axis_map, Periodic):
-        found: Index = (axis_map.start + positions) // axis_map.copies % length
-        return found
+        source_positions: Index = (axis_map.start + positions) // axis_map.copies % length
+        return source_positions
     if isinstance(axis_map, Fixed):
         return np.full_like(positions[(slice(0, 1),) * positions.ndim], axis_map.index)
     if isinstance(axis_map, Runs):
@@ -152,7 +152,7 @@ def cut(axis_map: AxisMap, by: Slice, count: int, length: int, whole: bool) -> A
         return Slice(axis_map.start + axis_map.step * by.start, axis_map.step * by.step)
     if whole and count <= FEW:
         positions = by.start + by.step * np.arange(count)
-        return None if (found := lead(axis_map, positions, length)) is None else Take(found)
+        return None if (index := lead(axis_map, positions, length)) is None else Take(index)
     if by.step != 1:
         return None
     if isinstance(axis_map, Take):

@@ -73,8 +73,8 @@ class Axis:
         """First position of a chunk."""
         if self._bounds is None:
             return chunk * self.step
-        found = self._bounds[chunk]
-        return int(found) if isinstance(chunk, int) else found
+        first = self._bounds[chunk]
+        return int(first) if isinstance(chunk, int) else first
 
     @overload
     def stop(self, chunk: int) -> int: ...
@@ -104,8 +104,8 @@ class Axis:
         """The chunk that holds a position."""
         if self._bounds is None:
             return position // self.step
-        found = np.searchsorted(self._bounds, position, side="right") - 1
-        return int(found) if isinstance(position, int) else found
+        chunk = np.searchsorted(self._bounds, position, side="right") - 1
+        return int(chunk) if isinstance(position, int) else chunk
 
     @property
     def largest(self) -> int:
@@ -125,9 +125,9 @@ class Axis:
         """Return this axis with a mark that other chunks may be chosen in place of its own; it is equal to this one."""
         if free == self.is_free:
             return self
-        found = Axis(self.length, self.step, self._bounds)
-        found._chosen, found.is_free = self._chosen, free
-        return found
+        axis = Axis(self.length, self.step, self._bounds)
+        axis._chosen, axis.is_free = self._chosen, free
+        return axis
 
     def cut(self, pieces: int) -> Axis:
         """Return this axis with each chunk cut into so many, as even as may be."""
@@ -142,9 +142,9 @@ class Axis:
 
     def with_chosen(self, size: int) -> Axis:
         """Return this axis, and the size of what was chosen in what it is joined from."""
-        found = Axis(self.length, self.step, self._bounds)
-        found._chosen, found.is_free = size, self.is_free
-        return found
+        axis = Axis(self.length, self.step, self._bounds)
+        axis._chosen, axis.is_free = size, self.is_free
+        return axis
 
     @property
     def is_marked(self) -> bool:

@@ -42,10 +42,10 @@ def parse_bytes(text: str | float) -> int:
     elif not isinstance(text, str):
         raise ValueError(f"{text!r} is no whole number of bytes")
     else:
-        found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)\s*", text)
-        if not found or found[2].upper() not in _UNITS:
+        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)\s*", text)
+        if not match or match[2].upper() not in _UNITS:
             raise ValueError(f"{text!r} is no number of bytes such as '64 MiB'")
-        value, unit = float(found[1]), found[2].upper()
+        value, unit = float(match[1]), match[2].upper()
     size = value * _UNITS[unit]
     if not math.isfinite(size):
         raise ValueError(f"{text!r} is no number of bytes")
@@ -147,9 +147,9 @@ def even_step(length: int, step: int, line: int) -> int:
     """Return the least step that takes no more chunks than `step`; long ones are whole lines of the cache."""
     if length <= step:
         return step
-    found = -(-length // -(-length // step))
-    whole = -(-found // line) * line
-    return whole if 16 * line < whole <= step else found
+    least = -(-length // -(-length // step))
+    whole = -(-least // line) * line
+    return whole if 16 * line < whole <= step else least
 
 
 def auto_steps(lengths: list[int], fixed: int, dtype: np.dtype[Any], limit: int) -> list[int]:

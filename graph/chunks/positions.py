@@ -134,12 +134,12 @@ class Runs:
             follow = bool((at[1:] == at[:-1] + length[:-1]).all())
             put = int(at[0]) - base if follow else _expand(at - base, at - base + length)
             return _take_segments(index, put, source, bool((first[1:] >= last[:-1]).all()))
-        found = []
+        segments = []
         for lo, hi, to in zip(first.tolist(), last.tolist(), at.tolist(), strict=True):
             for block, take, begin in cut_run(lo, hi, source):
                 put = to - base + begin - lo
-                found.append(Segment(block, take, slice(put, put + take.stop - take.start)))
-        return found
+                segments.append(Segment(block, take, slice(put, put + take.stop - take.start)))
+        return segments
 
 
 @dataclass(frozen=True)
@@ -183,26 +183,26 @@ class Periodic:
             borders = [lo, first, hi] if lo < first < hi else [lo, hi]
             return [s for a, b in pairwise(borders) for s in self._within(a, b, lo, source)]
         put, seen = slice(first - lo, last - lo), ((last - first) // turn, source.length, self.copies)
-        found = [
+        whole_turns = [
             Segment(block, take, put, seen, slice(begin, begin + take.stop - take.start))
             for block, take, begin in cut_run(0, source.length, source)
         ]
-        return [*self._within(lo, first, lo, source), *found, *self._within(last, hi, lo, source)]
+        return [*self._within(lo, first, lo, source), *whole_turns, *self._within(last, hi, lo, source)]
 
     def _within(self, lo: int, hi: int, base: int, source: Axis) -> list[Segment]:
         """Return the segments of a part of one turn: a position that is cut off on either side, and whole ones."""
-        found, n, size = [], source.length, self.copies
+        segments, n, size = [], source.length, self.copies
         first, last = min(hi, -(-lo // size) * size), max(lo, hi // size * size)
         for a, b in ((lo, first), (last, hi)) if first <= last else ((lo, hi),):
             if b > a:
                 ((block, take, _),) = cut_run(a // size % n, a // size % n + 1, source)
-                found.append(Segment(block, take, slice(a - base, b - base)))
+                segments.append(Segment(block, take, slice(a - base, b - base)))
         at = first // size % n
         for block, take, begin in cut_run(at, at + (last - first) // size, source):
             count, put = take.stop - take.start, first - base + (begin - at) * size
             whole = slice(put, put + count * size)
-            found.append(Segment(block, take, whole, (1, count, size) if size > 1 else None))
-        return found
+            segments.append(Segment(block, take, whole, (1, count, size) if size > 1 else None))
+        return segments
 
 
 def _expand(first: Index, last: Index) -> Index:
@@ -213,9 +213,9 @@ def _expand(first: Index, last: Index) -> Index:
     marks = np.zeros(span + 1, np.int8)
     marks[first - begin] = 1
     marks[last - begin] -= 1  # ranges that meet go on
-    found: Index = np.flatnonzero(np.cumsum(marks, dtype=np.int8, out=marks).view(bool))
-    found += begin
-    return found
+    positions: Index = np.flatnonzero(np.cumsum(marks, dtype=np.int8, out=marks).view(bool))
+    positions += begin
+    return positions
 
 
 def _ascends(index: Index) -> bool:
@@ -238,9 +238,9 @@ def _take_segments(index: Index, put: Index | int, source: Axis, ascend: bool) -
         begins = np.append(0, np.flatnonzero(np.diff(code)) + 1)
         blocks = code[begins]
     starts, borders = source.start(blocks), pairwise([*begins.tolist(), len(index)])
-    found = []
+    segments = []
     for block, start, (lo, hi) in zip(blocks.tolist(), starts.tolist(), borders, strict=True):
         if hi > lo:
             where = slice(put + lo, put + hi) if isinstance(put, int) else put[lo:hi]
-            found.append(Segment(block, index[lo:hi] - start, where))
-    return found
+            segments.append(Segment(block, index[lo:hi] - start, where))
+    return segments

@@ -103,8 +103,8 @@ class Expr:
     @property
     def holder(self) -> Any:
         """The array that the user refers to it by, if that is still there."""
-        found: Any = self.__dict__.get("_holder", _nothing)()
-        return found if found is not None and found._expr is self else None
+        array: Any = self.__dict__.get("_holder", _nothing)()
+        return array if array is not None and array._expr is self else None
 
     def note_refit(self, refit: object) -> None:
         """Note how it is built over operands in other chunks; the outermost operation that makes it comes last."""
@@ -117,11 +117,11 @@ class Expr:
 
     def over(self, operands: tuple[Expr, ...], pin: object) -> Expr:
         """Return the same node over operands of the same values, with this pin."""
-        made = object.__new__(Expr)
-        made.__dict__.update(self.__dict__, operands=operands, pin=pin)
-        made.__dict__.pop("_refit", None)  # it keeps operands, with their pins
-        made._inherit()
-        return made
+        node = object.__new__(Expr)
+        node.__dict__.update(self.__dict__, operands=operands, pin=pin)
+        node.__dict__.pop("_refit", None)  # it keeps operands, with their pins
+        node._inherit()
+        return node
 
     def _inherit(self) -> None:
         op, free = self.op, self.pin is None

@@ -98,8 +98,8 @@ def digest(*parts: Any) -> str:
 def _next(purpose: str) -> bytes:
     """Return what follows from the job's seed, the user's line, and how often it was there."""
     where = find_origin()
-    found = _count(purpose, where.file, where.line)
-    return _digest(_seed, repr(found).encode())
+    key = _count(purpose, where.file, where.line)
+    return _digest(_seed, repr(key).encode())
 
 
 def _count(*key: Any) -> tuple[Any, ...]:
@@ -108,14 +108,14 @@ def _count(*key: Any) -> tuple[Any, ...]:
 
 
 def _digest(*parts: bytes) -> bytes:
-    found = blake2b(digest_size=16)
+    hasher = blake2b(digest_size=16)
     for part in parts:
-        found.update(part)
-    return found.digest()
+        hasher.update(part)
+    return hasher.digest()
 
 
 def _sample(size: int) -> np.ndarray[Any, Any]:
     """Return positions of some runs of elements, the first and the last among them."""
     begins = np.linspace(0, max(0, size - _RUN), _RUNS).astype(np.int64)
-    found: np.ndarray[Any, Any] = np.minimum(begins[:, None] + np.arange(_RUN), size - 1).reshape(-1)
-    return found
+    positions: np.ndarray[Any, Any] = np.minimum(begins[:, None] + np.arange(_RUN), size - 1).reshape(-1)
+    return positions

@@ -67,8 +67,8 @@ def _cell(file: str) -> str:
 
 def _number_prompt(file: str) -> str:
     """Python's prompt numbers what is typed, from 3.13 on."""
-    found = re.fullmatch(r"<python-input-(\d+)>", file)
-    return f"prompt input {found[1]}" if found else ""
+    match = re.fullmatch(r"<python-input-(\d+)>", file)
+    return f"prompt input {match[1]}" if match else ""
 
 
 _named: dict[int, tuple[CodeType, Naming]] = {}
@@ -124,9 +124,9 @@ def standing(origin: Origin) -> Iterator[None]:
 
 def find_origin() -> Origin:
     """Return the outermost public function on the way to the caller, and the user's line that called it."""
-    told: Origin | None = getattr(_inherited, "origin", None)
-    if told is not None:
-        return told
+    inherited: Origin | None = getattr(_inherited, "origin", None)
+    if inherited is not None:
+        return inherited
     at = sys._getframe(1)
     frame: FrameType | None = at
     naming: Naming = ""

@@ -82,8 +82,8 @@ def _pack_op(node: Expr) -> tuple[bytes, list[pickle.PickleBuffer]]:
 
 def unpack(rows: list[tuple[Any, ...]]) -> Expr:
     """Return the expression of such rows."""
-    made: list[Expr] = []
+    nodes: list[Expr] = []
     for (head, buffers), operands, grid, dtype, origin, token in rows:
         op = pickle.loads(head, buffers=buffers)
-        made.append(Expr(op, tuple(made[each] for each in operands), grid, dtype, origin, None, token))
-    return made[-1]
+        nodes.append(Expr(op, tuple(nodes[each] for each in operands), grid, dtype, origin, None, token))
+    return nodes[-1]

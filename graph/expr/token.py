@@ -23,18 +23,18 @@ LARGE = 1 << 16
 
 def token_of(*parts: Any) -> str:
     """Return the name of a sequence of plain values, dtypes, grids, small arrays and frozen dataclasses."""
-    found: list[bytes] = []
+    encoded: list[bytes] = []
     for part in parts:
-        _feed(found, part)
-    return blake2b(b"".join(found), digest_size=16).hexdigest()
+        _feed(encoded, part)
+    return blake2b(b"".join(encoded), digest_size=16).hexdigest()
 
 
 def name_node(form: str, given: tuple[Any, ...], operands: list[str]) -> str:
     """Return the name of a form over operands, by their names, with what is put into it."""
-    found = [f"{form} {len(operands)} {' '.join(operands)}\0".encode()]
+    encoded = [f"{form} {len(operands)} {' '.join(operands)}\0".encode()]
     for part in given:
-        _feed(found, part)
-    return blake2b(b"".join(found), digest_size=16).hexdigest()
+        _feed(encoded, part)
+    return blake2b(b"".join(encoded), digest_size=16).hexdigest()
 
 
 def _feed(found: list[bytes], part: Any) -> None:
@@ -143,8 +143,8 @@ def _choose(kind: Any) -> tuple[bytes, _Encode]:
         encode = _by_fields(kind)
     if encode is None:
         raise TypeError(f"no token for {name}")
-    _known[kind] = found = f"{name}\0".encode(), encode
-    return found
+    _known[kind] = entry = f"{name}\0".encode(), encode
+    return entry
 
 
 def _by_fields(kind: Any) -> _Encode:

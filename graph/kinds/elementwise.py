@@ -62,16 +62,16 @@ def result_dtype(function: str, args: list[DType | bool | int | float | complex 
     """
     name, _, part = function.partition(":")
     ufunc = getattr(np, name)
-    given: list[Any] = []
+    arg_types: list[Any] = []
     for arg in args:
         if isinstance(arg, np.dtype):
-            given.append(arg)
+            arg_types.append(arg)
         elif isinstance(arg, np.generic):
-            given.append(arg.dtype)
+            arg_types.append(arg.dtype)
         elif isinstance(arg, bool):
-            given.append(np.dtype(bool))
+            arg_types.append(np.dtype(bool))
         else:
-            given.append(type(arg))
-    found = ufunc.resolve_dtypes(tuple(given) + (None,) * ufunc.nout)
-    dtype: DType = found[ufunc.nin + (int(part) if part else 0)]
+            arg_types.append(type(arg))
+    dtypes = ufunc.resolve_dtypes(tuple(arg_types) + (None,) * ufunc.nout)
+    dtype: DType = dtypes[ufunc.nin + (int(part) if part else 0)]
     return dtype

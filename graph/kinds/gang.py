@@ -137,8 +137,8 @@ class Filled(Op):
         return share(self.gang.outs[self.number].grid.nblocks, self.gang.members)
 
     def _owners(self, blocks: Index) -> Index:
-        found: Index = np.searchsorted(self._borders, blocks, "right") - 1
-        return found
+        owners: Index = np.searchsorted(self._borders, blocks, "right") - 1
+        return owners
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
         """See `Access`."""

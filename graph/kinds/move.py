@@ -54,8 +54,8 @@ class Route:
     @cached_property
     def order(self) -> tuple[int, ...] | None:
         """How what is taken from this operand is transposed; None: not at all."""
-        found = tuple(sorted(range(len(self.targets)), key=self.targets.__getitem__))
-        return None if found == tuple(range(len(found))) else found
+        order = tuple(sorted(range(len(self.targets)), key=self.targets.__getitem__))
+        return None if order == tuple(range(len(order))) else order
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Move(Op):
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
         """See `graph.chunks.block_reads.Access`."""
         index = domain.index(block)
-        found = []
+        pieces = []
         for number in self._leading(domain, index):
             route, source = self.routes[number], sources[number]
             order, shape = route.order, self._expand_shape(domain, route.targets)
@@ -132,15 +132,15 @@ class Move(Op):
                 take = tuple([s.take for s in chosen])
                 if seen:
                     along = {a: s for (a, _), s in zip(route.axes, chosen, strict=True) if a is not None}
-                    found.append(_repeated(Piece(number, at, take, order, None, tuple(put)), along, domain, block))
+                    pieces.append(_repeated(Piece(number, at, take, order, None, tuple(put)), along, domain, block))
                 else:
-                    found.append(Piece(number, at, take, order, shape, tuple(put)))
-        return found
+                    pieces.append(Piece(number, at, take, order, shape, tuple(put)))
+        return pieces
 
     def boxes(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Boxes] | None:
         """Return the same pieces as arrays; None where some are no boxes that go to boxes."""
         index, shape = domain.index(block), domain.block_shape(block)
-        strides, found = strides_of(shape), []
+        strides, boxes = strides_of(shape), []
         for number in self._leading(domain, index):
             route, source = self.routes[number], sources[number]
             if any(n != 1 for a, n in enumerate(shape) if a not in route.targets):
@@ -152,8 +152,8 @@ class Move(Op):
                     return None
                 cuts.append(cut)
             apart = [0 if a is None else strides[a] for a, _ in route.axes]
-            found.append(cross(number, cuts, source.counts, apart))
-        return found
+            boxes.append(cross(number, cuts, source.counts, apart))
+        return boxes
 
     @cached_property
     def _starts(self) -> Index:
@@ -189,19 +189,19 @@ class Move(Op):
             return None if at is None else [WholePart(0, at, np.arange(len(blocks)))]
         first = domain.axes[self.joins].start(index[self.joins])
         operand = np.searchsorted(self._starts, first, side="right") - 1
-        found = []
+        parts = []
         for k in distinct(operand).tolist():
             mine = np.flatnonzero(operand == k)
             at = _whole_blocks(routes[k], domain, sources[k], [i[mine] for i in index])
             if at is None:
                 return self._joined_parts(domain, sources, index)
-            found.append(WholePart(k, at, mine))
-        return found
+            parts.append(WholePart(k, at, mine))
+        return parts
 
     def _joined_parts(self, domain: Grid, sources: tuple[Grid, ...], index: list[Index]) -> list[WholePart] | None:
         """Return the same where blocks are several of the operands' that follow each other."""
         assert self.joins is not None
-        out, found = domain.axes[self.joins], []
+        out, parts = domain.axes[self.joins], []
         for j in distinct(index[self.joins]).tolist():
             mine = np.flatnonzero(index[self.joins] == j)
             inside = [i[mine] for i in index]
@@ -214,8 +214,8 @@ class Move(Op):
                     if at is None:
                         return None
                     lo = begin + axis.start(c) - out.start(j)
-                    found.append(WholePart(k, at, mine, slice(lo, lo + axis.size(c))))
-        return found
+                    parts.append(WholePart(k, at, mine, slice(lo, lo + axis.size(c))))
+        return parts
 
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
         """See `graph.chunks.block_reads.Access`."""
@@ -228,7 +228,7 @@ class Move(Op):
         """
         if len(self.routes) != 1 or len(self.routes[0].axes) != domain.ndim:
             return None
-        found = []
+        index = []
         for i, (a, axis_map) in enumerate(self.routes[0].axes):
             at = (
                 _first_chunk(axis_map, domain.axes[i], source.axes[i])
@@ -237,8 +237,8 @@ class Move(Op):
             )
             if at is None:
                 return None
-            found.append(at)
-        return found
+            index.append(at)
+        return index
 
     def takes_parts(self, domain: Grid, source: Grid) -> bool:
         """Whether each block is a rectangle of one block of the one operand: it can be seen as it lies there."""
@@ -348,13 +348,13 @@ def _first_chunk(axis_map: Slice, out: Axis, source: Axis) -> int | None:
 
 def _segments(route: Route, domain: Grid, source: Grid, index: tuple[int, ...]) -> list[list[Segment]] | None:
     """Return the segments along each axis of an operand, or None where it has no part in a block."""
-    found = []
+    segments = []
     for (a, axis_map), axis in zip(route.axes, source.axes, strict=True):
         mine = axis_map.segments(domain.axes[a], axis, index[a]) if a is not None else axis_map.segments(ONE, axis, 0)
         if not mine:
             return None
-        found.append(mine)
-    return found
+        segments.append(mine)
+    return segments
 
 
 def spread_rows(axis_map: AxisMap, out: Axis, source: Axis, chunks: Index) -> Rows:

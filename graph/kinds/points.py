@@ -64,11 +64,11 @@ def _others(axes: tuple[int, ...], ndim: int) -> list[int]:
 
 def _chunks_of(code: Index, axes: Sequence[Axis]) -> list[Index]:
     """Return the chunk along each indexed axis for blocks of their grid."""
-    found = []
+    chunks = []
     for axis in reversed(axes):
-        found.append(code % axis.count)
+        chunks.append(code % axis.count)
         code = code // axis.count
-    return found[::-1]
+    return chunks[::-1]
 
 
 def _add_shares(parts: list[Rows]) -> Rows:
@@ -110,8 +110,8 @@ class TakePoints(Op):
         parts = [_repeat_rows(Rows(each.start, np.asarray(number, np.int64)), back)]
         targets = [a for i, a in enumerate(domain.axes) if i != self.at]
         for axis_map, target, a, chunk in zip(self.rest, targets, _others(self.axes, source.ndim), along, strict=True):
-            found = spread_rows(axis_map, target, source.axes[a], chunk)
-            parts.append(Rows(found.start, found.items * strides[a]))
+            rows = spread_rows(axis_map, target, source.axes[a], chunk)
+            parts.append(Rows(rows.start, rows.items * strides[a]))
         return (_add_shares(parts),)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
@@ -126,7 +126,7 @@ class TakePoints(Op):
         segments = [axis_map.segments(target, source.axes[a], chunk) for axis_map, target, a, chunk in axis_maps]
         mine = [i[lo:hi] for i in self.index]
         order = (*range(1, self.at + 1), 0, *range(self.at + 1, domain.ndim)) if self.at else None
-        found = []
+        pieces = []
         for _, where in group_positions(block_codes([source.axes[a] for a in self.axes], mine)):
             take: list[Any] = [None] * source.ndim
             number = 0
@@ -142,8 +142,8 @@ class TakePoints(Op):
                 for a, segment in zip(others, chosen, strict=True):
                     take[a] = segment.take
                     at += segment.block * strides[a]
-                found.append(Piece(0, at, tuple(take), order, None, tuple(put), True))
-        return found
+                pieces.append(Piece(0, at, tuple(take), order, None, tuple(put), True))
+        return pieces
 
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
         """See `graph.chunks.block_reads.Access`."""
@@ -181,8 +181,8 @@ class PutPoints(Op):
         each = Rows.from_pairs(row, values.axes[0].find(self.source), len(self.bounds) - 1, values.counts[0])
         parts = [_repeat_rows(Rows(each.start, each.items * strides[0]), code)]
         for i, (axis_map, a) in enumerate(zip(self.rest, _others(self.axes, domain.ndim), strict=True), 1):
-            found = spread_rows(axis_map, domain.axes[a], values.axes[i], along[a])
-            parts.append(Rows(found.start, found.items * strides[i]))
+            rows = spread_rows(axis_map, domain.axes[a], values.axes[i], along[a])
+            parts.append(Rows(rows.start, rows.items * strides[i]))
         return Rows(np.arange(len(blocks) + 1), blocks), _add_shares(parts)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
@@ -190,7 +190,7 @@ class PutPoints(Op):
         _, values = sources
         strides, chunks = _strides(values), domain.index(block)
         whole = tuple(slice(0, n) for n in domain.block_shape(block))
-        found = [Piece(0, block, whole, None, None, whole)]
+        pieces = [Piece(0, block, whole, None, None, whole)]
         code = 0
         for a in self.axes:
             code = code * domain.counts[a] + chunks[a]
@@ -214,8 +214,8 @@ class PutPoints(Op):
                     put[a] = segment.put
                     at += segment.block * strides[i]
                 take = (first, *(s.take for s in chosen))
-                found.append(Piece(1, at, take, order, None, tuple(put), True))
-        return found
+                pieces.append(Piece(1, at, take, order, None, tuple(put), True))
+        return pieces
 
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
         """See `graph.chunks.block_reads.Access`."""

@@ -68,8 +68,8 @@ class Level(Op):
 def accumulator(head: str, dtype: DType) -> DType:
     """Return the dtype in which NumPy adds or multiplies elements of `dtype`."""
     if head in ("sum", "prod"):
-        found: DType = getattr(np, "add" if head == "sum" else "multiply").reduce(np.empty(0, dtype)).dtype
-        return found
+        accumulator_dtype: DType = getattr(np, "add" if head == "sum" else "multiply").reduce(np.empty(0, dtype)).dtype
+        return accumulator_dtype
     return dtype
 
 

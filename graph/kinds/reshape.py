@@ -48,7 +48,7 @@ class Reshape(Op):
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
         """See `graph.chunks.block_reads.Access`."""
         (source,) = sources
-        index, counts, found = domain.indices(blocks), [], []
+        index, counts, group_rows = domain.indices(blocks), [], []
         for (slo, shi), (tlo, thi) in self.groups:
             axes = domain.axes[tlo:thi]
             run, back = np.unique(Grid(axes).number(index[tlo:thi]) if axes else blocks * 0, return_inverse=True)
@@ -57,14 +57,14 @@ class Reshape(Op):
                 lo, size = lo * axis.length + axis.start(k), size * axis.size(k)
             rows = _run_rows(source.axes[slo:shi], lo, lo + size)
             lengths = rows.lengths[back]
-            found.append(Rows(np.concatenate([[0], np.cumsum(lengths)]), rows.of(back)))
+            group_rows.append(Rows(np.concatenate([[0], np.cumsum(lengths)]), rows.of(back)))
             counts.append(math.prod(source.counts[slo:shi]))
-        return (product_rows(tuple(counts), found),)
+        return (product_rows(tuple(counts), group_rows),)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
         """See `graph.chunks.block_reads.Access`."""
         (source,) = sources
-        found = []
+        pieces = []
         for chosen in self._boxes_in_groups(domain, source, block):
             ranges = [ends for _, mine in chosen for ends in mine]
             into = Into(tuple(at for at, _ in chosen), tuple(stop - start for start, stop in ranges))
@@ -74,13 +74,13 @@ class Reshape(Op):
                 for count, (k, _, _) in zip(source.counts, parts, strict=True):
                     number = number * count + k
                 take, put = tuple([t for _, t, _ in parts]), tuple([p for _, _, p in parts])
-                found.append(Piece(0, number, take, None, None, put, into=into))
-        return found
+                pieces.append(Piece(0, number, take, None, None, put, into=into))
+        return pieces
 
     def boxes(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Boxes]:
         """Return the same pieces as arrays."""
         (source,) = sources
-        strides, found = strides_of(self.target_shape(domain, block)), []
+        strides, boxes = strides_of(self.target_shape(domain, block)), []
         for chosen in self._boxes_in_groups(domain, source, block):
             ranges = [ends for _, mine in chosen for ends in mine]
             cuts = [cut_range(axis, *ends, ends[0]) for axis, ends in zip(source.axes, ranges, strict=True)]
@@ -88,8 +88,8 @@ class Reshape(Op):
             for stride, (_, mine) in zip(strides, chosen, strict=True):
                 apart += [stride * n for n in strides_of([stop - start for start, stop in mine])]
             first = sum([at.start * stride for stride, (at, _) in zip(strides, chosen, strict=True)])
-            found.append(cross(0, cuts, source.counts, apart, first))
-        return found
+            boxes.append(cross(0, cuts, source.counts, apart, first))
+        return boxes
 
     def _boxes_in_groups(self, domain: Grid, source: Grid, block: int) -> Iterator[tuple[Box, ...]]:
         """Yield a box for each group of axes, in all combinations, that make up a block."""
@@ -142,8 +142,8 @@ def _run_rows(axes: tuple[Axis, ...], lo: Index, hi: Index) -> Rows:
     for depth, size in enumerate(inner):
         first, last = -(-lo // size), hi // size
         whole = first < last
-        found, number = _box_blocks(axes, inner, depth, first[whole] * size, last[whole] * size)
-        rows.append(row[whole][found])
+        box_number, number = _box_blocks(axes, inner, depth, first[whole] * size, last[whole] * size)
+        rows.append(row[whole][box_number])
         numbers.append(number)
         # What is left lies within one position of this axis: all there is, or what is before and behind the box.
         inside = first > last
@@ -175,7 +175,7 @@ def _boxes(axes: tuple[Axis, ...], lo: int, hi: int) -> list[Box]:
         return []
     if not axes:
         return [(slice(0, 1), [])]
-    inner, found = _inner(axes), list[Box]()
+    inner, boxes = _inner(axes), list[Box]()
     stack = [(0, lo, hi)]
     while stack:
         depth, begin, end = stack.pop()
@@ -192,19 +192,19 @@ def _boxes(axes: tuple[Axis, ...], lo: int, hi: int) -> list[Box]:
             at = [first * size // n % axis.length for n, axis in zip(inner[: depth + 1], axes, strict=False)]
             ranges = [(k, k + 1) for k in at[:depth]] + [(at[depth], at[depth] + last - first)]
             ranges += [(0, axis.length) for axis in axes[depth + 1 :]]
-            found.append((slice(first * size - lo, last * size - lo), ranges))
-    return found
+            boxes.append((slice(first * size - lo, last * size - lo), ranges))
+    return boxes
 
 
 def _segments(axis: Axis, start: int, stop: int) -> Segments:
     """Return what a range has of each chunk: (chunk, positions within it, positions within the range)."""
-    found, at = [], start
+    segments, at = [], start
     while at < stop:
         k = axis.find(at)
         shift, end = axis.start(k), min(stop, axis.stop(k))
-        found.append((k, slice(at - shift, end - shift), slice(at - start, end - start)))
+        segments.append((k, slice(at - shift, end - shift), slice(at - start, end - start)))
         at = end
-    return found
+    return segments
 
 
 def reshape_groups(source: tuple[int, ...], target: tuple[int, ...]) -> Groups:

@@ -47,11 +47,11 @@ class View(Source):
                 for (a, axis_map), n in zip(op.routes[0].axes, self.shape, strict=True)
             ]
         if isinstance(op, TakePoints):
-            found: dict[int, Index] = {a: index[positions[op.at]] for a, index in zip(op.axes, op.index, strict=True)}
+            indexed: dict[int, Index] = {a: index[positions[op.at]] for a, index in zip(op.axes, op.index, strict=True)}
             others = iter([p for i, p in enumerate(positions) if i != op.at])
             axis_maps = iter(op.rest)
             return [
-                found[a] if a in found else _map_positions(next(axis_maps), next(others), n)
+                indexed[a] if a in indexed else _map_positions(next(axis_maps), next(others), n)
                 for a, n in enumerate(self.shape)
             ]
         led = []
@@ -68,9 +68,9 @@ class View(Source):
 
 def _map_positions(axis_map: AxisMap, positions: Index, length: int) -> Index:
     """Lead positions back to an axis of a length."""
-    found = lead(axis_map, positions, length)
-    assert found is not None
-    return found
+    source_positions = lead(axis_map, positions, length)
+    assert source_positions is not None
+    return source_positions
 
 
 def shift_of(op: Move) -> list[tuple[int | None, int]] | None:
@@ -80,15 +80,15 @@ def shift_of(op: Move) -> list[tuple[int | None, int]] | None:
     """
     if len(op.routes) != 1 or op.fill is not None or op.routes[0].order is not None:
         return None
-    found: list[tuple[int | None, int]] = []
+    shifts: list[tuple[int | None, int]] = []
     for target, axis_map in op.routes[0].axes:
         if target is not None and isinstance(axis_map, Slice) and axis_map.step == 1:
-            found.append((target, axis_map.start))
+            shifts.append((target, axis_map.start))
         elif target is None and isinstance(axis_map, Fixed):
-            found.append((None, axis_map.index))
+            shifts.append((None, axis_map.index))
         else:
             return None
-    return found
+    return shifts
 
 
 def leads_back(node: Expr) -> bool:

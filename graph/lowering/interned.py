@@ -39,9 +39,9 @@ def same_grid(grid: Grid) -> Grid:
         return grid
     if grid.nblocks > BLOCKS or any(axis.is_marked for axis in grid.axes):
         return grid
-    found = _first(grid, tuple([axis.is_free for axis in grid.axes]))
-    found.__dict__["recurring"] = True
-    return found
+    interned = _first(grid, tuple([axis.is_free for axis in grid.axes]))
+    interned.__dict__["recurring"] = True
+    return interned
 
 
 def recurs(op: Marked) -> Marked:
@@ -53,13 +53,13 @@ def recurs(op: Marked) -> Marked:
 def recall(kind: Hashable, parts: tuple[object, ...], make: Callable[[], Result]) -> Result:
     """Return what was made of these very objects before, or what is made now: it follows from them alone."""
     key = (kind, *[id(part) for part in parts])
-    found = _recalled.get(key)
-    if found is None:
+    entry = _recalled.get(key)
+    if entry is None:
         if len(_recalled) >= MOST:
             _recalled.clear()
-        found = _recalled[key] = parts, make()  # held: their identities stay their own
-    made: Result = found[1]
-    return made
+        entry = _recalled[key] = parts, make()  # held: their identities stay their own
+    result: Result = entry[1]
+    return result
 
 
 def name_form(op: Op, grid: Grid, dtype: DType) -> str:
@@ -72,9 +72,9 @@ def name_form(op: Op, grid: Grid, dtype: DType) -> str:
         key = (kind, form, id(grid), dtype)
     if key is None or grid.nblocks > BLOCKS:
         return token_of(kind, form, grid, dtype)
-    found = _forms.get(key)
-    if found is None:
+    entry = _forms.get(key)
+    if entry is None:
         if len(_forms) >= MOST:
             _forms.clear()
-        found = _forms[key] = token_of(kind, form, grid, dtype), op, grid  # held, too
-    return found[0]
+        entry = _forms[key] = token_of(kind, form, grid, dtype), op, grid  # held, too
+    return entry[0]

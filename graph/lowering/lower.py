@@ -335,18 +335,18 @@ class _Writer:
 
     def _operands(self, node: Expr) -> tuple[Operand, Operand]:
         """Write the operands of a contraction: those that live here are programs over their own blocks."""
-        found: dict[str, Operand] = {}
+        operands: dict[str, Operand] = {}
         for child in node.operands:
-            if child.token in found:
+            if child.token in operands:
                 continue
             if not self._is_inlined(child):
-                found[child.token] = self._input(child)
+                operands[child.token] = self._input(child)
                 continue
             inner = _Writer(self.root, self.homes, self.sources, self.inputs, nodes=self.nodes)
             inner.domain = child.grid
             inner._value(child, tuple(range(child.grid.ndim)))
-            found[child.token] = Fused(Program(tuple(inner.values)), child.grid)
-        left, right = (found[child.token] for child in node.operands)
+            operands[child.token] = Fused(Program(tuple(inner.values)), child.grid)
+        left, right = (operands[child.token] for child in node.operands)
         return left, right
 
     def _argument(self, node: Expr, axes: tuple[int | None, ...], operand_axes: tuple[int | None, ...]) -> int:

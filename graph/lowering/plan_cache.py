@@ -52,10 +52,10 @@ class StagePlan:
     def relations(self, stages: Sequence[Stage], sizes: Mapping[str, int]) -> dict[str, Reads]:
         """Return what these stages read, which are the plan's own, some under other names; see `stage.relations`."""
         key = tuple(sizes[token] for stage in stages for token in stage.inputs if token in sizes)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = list(relations(stages, sizes).values())
-        return {stage.token: reads for stage, reads in zip(stages, found, strict=True)}
+        stage_reads = self._known.get(key)
+        if stage_reads is None:
+            stage_reads = self._known[key] = list(relations(stages, sizes).values())
+        return {stage.token: reads for stage, reads in zip(stages, stage_reads, strict=True)}
 
 
 class Prepared:
@@ -86,9 +86,9 @@ class Prepared:
         if template is not None:
             return template.fill(nodes)
         stages = lower(roots, stored, room)
-        if known and (made := _make_template(key, roots, nodes, stages)) is not None:
+        if known and (new_template := _make_template(key, roots, nodes, stages)) is not None:
             with self._lock:
-                self._templates[key] = made
+                self._templates[key] = new_template
         return StagePlan(stages)
 
 
@@ -200,19 +200,19 @@ def _with_scalars(program: Program, holes: _Holes, nodes: list[Expr]) -> Program
             below.setdefault((number, path[1]), []).append((path[2:], at, node, operand))
             continue
         value: Any = values[number]
-        given: Any = nodes[node].op
+        op: Any = nodes[node].op
         if at < 0:
-            if value.source.value is not given.value:
-                values[number] = replace(value, source=given)
+            if value.source.value is not op.value:
+                values[number] = replace(value, source=op)
                 changed = True
-        elif value.args[at].value is not (scalar := given.args[operand]).value:
+        elif value.args[at].value is not (scalar := op.args[operand]).value:
             values[number] = replace(value, args=(*value.args[:at], scalar, *value.args[at + 1 :]))
             changed = True
     for (number, k), mine in below.items():
         value = values[number]
         old = value.fused[k]
-        made = replace(old, program=_with_scalars(old.program, tuple(mine), nodes))
-        if made.program is not old.program:
-            values[number] = replace(value, operands=tuple([made if o == old else o for o in value.operands]))
+        fused = replace(old, program=_with_scalars(old.program, tuple(mine), nodes))
+        if fused.program is not old.program:
+            values[number] = replace(value, operands=tuple([fused if o == old else o for o in value.operands]))
             changed = True
     return Program(tuple(values), program.level, program.form) if changed else program

@@ -61,13 +61,13 @@ def share(stage: Stage) -> Stage:
 
 def _describe(program: Program) -> Hashable:
     """Return what tells a program from others; None where that isn't told."""
-    found: list[Hashable] = [None if program.level is None else token_of(program.level)]
+    descriptions: list[Hashable] = [None if program.level is None else token_of(program.level)]
     for value in program.values:
-        told = _describe_value(value)
-        if told is None:
+        description = _describe_value(value)
+        if description is None:
             return None
-        found.append(told)
-    return tuple(found)
+        descriptions.append(description)
+    return tuple(descriptions)
 
 
 def _describe_value(value: Value) -> Hashable:
@@ -86,12 +86,12 @@ def _describe_value(value: Value) -> Hashable:
     if isinstance(value, Generate):
         source: Any = value.source
         if isinstance(source, Full):
-            told: Hashable = (type(source), _describe_scalar(source.value))
+            description: Hashable = (type(source), _describe_scalar(source.value))
         elif isinstance(source, Inside):
-            told = source
+            description = source
         else:
             return None
-        return told, value.axes, value.shape, value.dtype, value.full
+        return description, value.axes, value.shape, value.dtype, value.full
     return None
 
 

@@ -81,11 +81,11 @@ class Stage:
 
     def remake(self, **changes: object) -> Stage:
         """Return the stage with other names, data or scalars: what follows from its grids stays known."""
-        made = object.__new__(Stage)
-        made.__dict__.update(self.__dict__, **changes)
-        if made.program.form is not self.program.form:
-            made.__dict__.pop("kin", None)
-        return made
+        stage = object.__new__(Stage)
+        stage.__dict__.update(self.__dict__, **changes)
+        if stage.program.form is not self.program.form:
+            stage.__dict__.pop("kin", None)
+        return stage
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what follows from the fields: it may have an entry for each task."""
@@ -199,11 +199,11 @@ class Stage:
         """Bytes of the largest operand of a product or a function of whole blocks, which may make little of much."""
         values, grids = self.program.values, self.input_grids
         products = [v for v in values if isinstance(v, Product)]
-        found = [self.operand_grid(o).largest * v.dtype.itemsize for v in products for o in v.operands]
+        sizes = [self.operand_grid(o).largest * v.dtype.itemsize for v in products for o in v.operands]
         if any(isinstance(v, Call) for v in values):
             loads = [v for v in values if isinstance(v, Load) and v.inputs]
-            found += [(v.frame or grids[v.inputs[0]]).largest * v.dtype.itemsize for v in loads]
-        return max(found, default=0)
+            sizes += [(v.frame or grids[v.inputs[0]]).largest * v.dtype.itemsize for v in loads]
+        return max(sizes, default=0)
 
     @cached_property
     def heft(self) -> int:
@@ -239,11 +239,11 @@ class Stage:
             return self._find_offsets(task)
         known = self.kin.offsets
         key = task, self.blocks_per_task
-        found = known.get(key)
-        if found is None:
-            found = known[key] = self._find_offsets(task)
-            found.flags.writeable = False
-        return found
+        offsets = known.get(key)
+        if offsets is None:
+            offsets = known[key] = self._find_offsets(task)
+            offsets.flags.writeable = False
+        return offsets
 
     def _find_offsets(self, task: int) -> Index:
         run = self.blocks(task)
@@ -261,8 +261,8 @@ class Stage:
         sizes = self.grid.block_sizes(concatenate_ranges(first, lengths)) * itemsize
         begins, ends = np.cumsum(sizes) - sizes, np.cumsum(lengths)
         at = (ends - lengths)[positions_in(tasks, blocks // count)]
-        found: Index = begins[at + blocks % count] - begins[at]
-        return found
+        offsets: Index = begins[at + blocks % count] - begins[at]
+        return offsets
 
     def task_bytes(self, tasks: Index) -> Index:
         """Return the bytes that each task makes."""
@@ -277,9 +277,9 @@ class Stage:
     @cached_property
     def all_slab_bytes(self) -> Index:
         """Bytes of every task's slab; not to be changed."""
-        found = self.slab_bytes(np.arange(self.ntasks))
-        found.flags.writeable = False
-        return found
+        sizes = self.slab_bytes(np.arange(self.ntasks))
+        sizes.flags.writeable = False
+        return sizes
 
     def slab_bytes(self, tasks: Index) -> Index:
         """Return the bytes of each task's slab, rounded up for the arena."""
@@ -303,12 +303,12 @@ class Stage:
         for value in self.program.values:
             for number, rows in self.rows(value, blocks):
                 pairs[number].append((tasks[rows.row_numbers()], rows.items // sizes[number]))
-        found = []
+        reads = []
         for number, mine in enumerate(pairs):
             row, item = (np.concatenate(column) for column in zip(*mine, strict=True))
             ntasks = -(-self.input_grids[number].nblocks // sizes[number])
-            found.append(Rows.from_pairs(row, item, self.ntasks, ntasks))
-        return found
+            reads.append(Rows.from_pairs(row, item, self.ntasks, ntasks))
+        return reads
 
     def reads(self, number: int, blocks_per_task: int) -> Rows:
         """Return which tasks of input `number`, whose tasks cover `blocks_per_task` blocks each, each task reads."""
@@ -321,8 +321,8 @@ class Stage:
     def fused(self, operand: Fused) -> Stage:
         """Return a fused operand as a stage of its own, which reads the inputs of this one."""
         grid, dtype = operand.grid, operand.program.result.dtype
-        given = self.inputs, self.input_grids, operand.program
-        return Stage(self.token, self.name, self.origin, grid, grid, dtype, *given)
+        contents = self.inputs, self.input_grids, operand.program
+        return Stage(self.token, self.name, self.origin, grid, grid, dtype, *contents)
 
     def rows(self, value: Value, blocks: Index) -> Iterator[tuple[int, Rows]]:
         """Yield the inputs that a value is read from, and which of their blocks blocks of the domain read."""
@@ -346,11 +346,11 @@ def relations(stages: Sequence[Stage], sizes: Mapping[str, int]) -> dict[str, Re
     """Return what stages read, by token; `sizes` has how many blocks a task covers of inputs that aren't among them."""
     sizes = {**sizes, **{stage.token: stage.blocks_per_task for stage in stages}}
     known: dict[Hashable, list[Rows]] = {}
-    found = {}
+    reads = {}
     for stage in stages:
-        given = tuple([sizes[token] for token in stage.inputs])
-        found[stage.token] = given, _reads_alike(stage, given, known)
-    return found
+        input_sizes = tuple([sizes[token] for token in stage.inputs])
+        reads[stage.token] = input_sizes, _reads_alike(stage, input_sizes, known)
+    return reads
 
 
 def _reads_alike(stage: Stage, sizes: tuple[int, ...], known: dict[Hashable, list[Rows]]) -> list[Rows]:

@@ -46,13 +46,13 @@ def find_waiting(stages: Sequence[Stage], roots: set[str], room: int) -> dict[st
     if not large:
         return {}
     reads = relations(stages, {token: 1 for stage in stages for token in stage.inputs})
-    found: dict[str, set[str]] = {}
+    waiting_readers: dict[str, set[str]] = {}
     for stage in large:
         readers = [s for s in stages if stage.token in s.inputs]
         waiting = {s.token for s in readers if len(readers) > 1 and _waits(s, stage, stages, reads)}
         if waiting and len(waiting) < len(readers):
-            found[stage.token] = waiting
-    return found
+            waiting_readers[stage.token] = waiting
+    return waiting_readers
 
 
 def _is_little_work(stage: Stage, data: set[str]) -> bool:

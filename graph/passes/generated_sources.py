@@ -32,13 +32,13 @@ def find_generated(
     stored: Callable[[str], bool],
 ) -> dict[str, Source]:
     """Return the source of each node that is one, or a view of one; operands come before their users."""
-    found: dict[str, Source] = {}
+    sources: dict[str, Source] = {}
     for node in nodes:
         if stored(node.token):
             continue
         if isinstance(node.op, Source):
-            found[node.token] = node.op
-        elif leads_back(node) and (below := found.get(node.operands[0].token)) is not None:
+            sources[node.token] = node.op
+        elif leads_back(node) and (below := sources.get(node.operands[0].token)) is not None:
             if not is_cheap(below):
                 (operand,) = node.operands
                 asked = sum(u.grid.size if leads_back(u) else operand.grid.size for u, _ in users[operand.token])
@@ -47,8 +47,8 @@ def find_generated(
                 if operand.token in roots or not (few or once):
                     continue
             whole = isinstance(below, Full)
-            found[node.token] = below if whole else View(below, node.operands[0].shape, node.op)  # type: ignore[arg-type]
-    return found
+            sources[node.token] = below if whole else View(below, node.operands[0].shape, node.op)  # type: ignore[arg-type]
+    return sources
 
 
 def _in_runs(node: Expr) -> bool:

@@ -129,7 +129,7 @@ def _cut_route(node: Expr, number: int) -> list[_Cut]:
     source = node.operands[number]
     if not isinstance(node.op, Move):
         return [_Cut(Slice(), n, Slice()) for n in source.shape]
-    found = []
+    cuts = []
     for (target, axis_map), length in zip(node.op.routes[number].axes, source.shape, strict=True):
         cut = _Cut(Slice(), length, axis_map)
         if isinstance(axis_map, Fixed):
@@ -138,8 +138,8 @@ def _cut_route(node: Expr, number: int) -> list[_Cut]:
             count = node.shape[target]
             if count and axis_map.start >= 0 and axis_map.start + axis_map.step * (count - 1) < length:
                 cut = _Cut(axis_map, count, Slice())
-        found.append(cut)
-    return found
+        cuts.append(cut)
+    return cuts
 
 
 def _hold_part(source: Expr, cuts: list[_Cut], route: Route) -> tuple[Expr, Route]:
@@ -161,14 +161,14 @@ def find_read_often(stages: list[Stage], room: int) -> dict[str, Copy]:
     `room` is how many bytes all ranks have.
     """
     sources = {s.token: _Stored(s) for s in stages if s.data is not None and s.data.stored is not None and s.grid.size}
-    found = _find_read_in_scraps(stages, room)
+    copies = _find_read_in_scraps(stages, room)
     past: dict[str, frozenset[str]] = {}  # the sources that were read for what each stage makes
     for stage in stages if sources else ():
         before = frozenset().union(*(past.get(token, ()) for token in stage.inputs))
         past[stage.token] = before | {token for token in stage.inputs if token in sources}
         for token in dict.fromkeys(stage.inputs):
             source = sources.get(token)
-            if source is None or token in found or source.chunks.nblocks > MOST:
+            if source is None or token in copies or source.chunks.nblocks > MOST:
                 continue
             read = source.chunks_read(stage)
             wanted = source.count_in_blocks(distinct(read))
@@ -176,26 +176,26 @@ def find_read_often(stages: list[Stage], room: int) -> dict[str, Copy]:
             nbytes = source.nbytes * wanted // source.chunks.nblocks
             again = token in before and nbytes <= room // 2 and source.total > OFTEN * wanted
             if again or len(read) > (OFTEN if nbytes <= room else MUCH) * wanted:
-                found[token] = Copy(source.grid, source.cut_for(stage) if nbytes > room else source.grid)
-    return found
+                copies[token] = Copy(source.grid, source.cut_for(stage) if nbytes > room else source.grid)
+    return copies
 
 
 def _find_read_in_scraps(stages: list[Stage], room: int) -> dict[str, Copy]:
     """Return the plain files whose chunks stages read in many small pieces, each of which is asked for by itself."""
     files = {s.token: s for s in stages if s.data is not None and s.data.file is not None and not s.data.slow}
-    found: dict[str, Copy] = {}
+    copies: dict[str, Copy] = {}
     for stage in stages if files else ():
         for number, token in enumerate(stage.inputs):
             source = files.get(token)
-            if source is None or token in found or not source.grid.size or source.grid.nblocks > MOST:
+            if source is None or token in copies or not source.grid.size or source.grid.nblocks > MOST:
                 continue
             blocks = np.arange(stage.domain.nblocks)
             rows = [each for value in stage.program.values for k, each in stage.rows(value, blocks) if k == number]
             items = np.concatenate([np.zeros(0, np.int64), *(each.items for each in rows)])
             nbytes = int(source.grid.block_sizes(distinct(items)).sum()) * source.dtype.itemsize
             if len(items) > SCRAPS * len(distinct(items)) and nbytes < SCRAP * len(items) and nbytes <= room // 2:
-                found[token] = Copy(source.grid, source.grid)
-    return found
+                copies[token] = Copy(source.grid, source.grid)
+    return copies
 
 
 class _Stored:
@@ -226,7 +226,7 @@ class _Stored:
                 items += [np.array([p.block for p in pieces if value.inputs[p.operand] in mine], np.int64)]
             else:
                 rows = stage.remake(input_grids=tuple(grids)).rows(value, blocks)
-                items += [found.items for k, found in rows if k in mine]
+                items += [input_rows.items for k, input_rows in rows if k in mine]
         read += [self._chunks_of(np.arange(self._blocks.nblocks)).of(each) for each in whole if len(each)]
         return np.concatenate([np.zeros(0, np.int64), *read])
 

@@ -28,14 +28,14 @@ def reduce_together(roots: list[Expr], stored: Callable[[str], bool]) -> list[Ex
     if not several:
         return roots
     where = {node.token: (nodes, field) for nodes in several for field, node in enumerate(nodes)}
-    made: dict[str, Expr] = {}
+    joined: dict[str, Expr] = {}
 
     def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:
         if node.token in where:
             nodes, _ = where[node.token]
-            if nodes[0].token not in made:
-                made[nodes[0].token] = _join(nodes, operands)
-            return made[nodes[0].token]
+            if nodes[0].token not in joined:
+                joined[nodes[0].token] = _join(nodes, operands)
+            return joined[nodes[0].token]
         if isinstance(node.op, Level) and node.operands[0].token in where:
             op = replace(node.op, field=where[node.operands[0].token][1])
             return Expr(op, operands, node.grid, node.dtype, node.origin, node.pin, node.token)

@@ -78,13 +78,13 @@ def _points(node: Expr) -> list[tuple[int, ...]]:
     if not isinstance(op, Move) or op.name != "setitem":
         return []
     every = tuple(range(node.grid.ndim))
-    found = []
+    points = []
     for route in op.routes[1:]:
         at = [axis_map.start for _, axis_map in route.axes if isinstance(axis_map, Spread) and axis_map.count == 1]
         if len(at) != len(every) or not every or route.targets != every:
             return []
-        found.append(tuple(at))
-    return found
+        points.append(tuple(at))
+    return points
 
 
 @dataclass(frozen=True)

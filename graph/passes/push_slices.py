@@ -70,8 +70,8 @@ def push_down(
     value = operands[patch.operand]
     if patch.box != tuple((0, n) for n in node.shape) or not _goes_down(value, sole):
         return None
-    made = _Shifting(node.origin, sole, stored).shift(value, patch.shift, node.grid)
-    return Expr(made.op, made.operands, node.grid, node.dtype, made.origin, node.pin, node.token)
+    shifted = _Shifting(node.origin, sole, stored).shift(value, patch.shift, node.grid)
+    return Expr(shifted.op, shifted.operands, node.grid, node.dtype, shifted.origin, node.pin, node.token)
 
 
 def _goes_down(node: Expr, sole: Judge) -> bool:
@@ -89,8 +89,8 @@ def _pick(node: Expr, op: Move, value: Expr, sole: Judge, stored: Callable[[str]
         return None
     if not all(isinstance(axis_map, Slice | Fixed) for _, axis_map in op.routes[0].axes):
         return None
-    made = _Picking(node, sole, stored).pick(value, op.routes[0].axes)
-    return Expr(made.op, made.operands, node.grid, node.dtype, made.origin, node.pin, node.token)
+    picked = _Picking(node, sole, stored).pick(value, op.routes[0].axes)
+    return Expr(picked.op, picked.operands, node.grid, node.dtype, picked.origin, node.pin, node.token)
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ class _Picking:
     def _grid(self, axes: Axes) -> Grid:
         """Return the chunks of the result along the axes that an operand has, and one of one element along others."""
         mine = {target for target, _ in axes}
-        found = [axis if i in mine else Axis.whole(1) for i, axis in enumerate(self.node.grid.axes)]
-        return same_grid(Grid(found))
+        grid_axes = [axis if i in mine else Axis.whole(1) for i, axis in enumerate(self.node.grid.axes)]
+        return same_grid(Grid(grid_axes))
 
 
 def _broadcast(child: Expr, value: Expr, axes: Axes) -> Axes:
@@ -149,21 +149,21 @@ class _Shifting:
             return Expr(_inside(box), (), grid, node.dtype, node.origin)
         beyond = any(s < 0 or s + n > m for s, n, m in zip(by, grid.shape, node.shape, strict=True))
         op = _shifted(by, node.dtype if beyond else None)
-        made = Expr(op, (node,), grid, node.dtype, self.origin)
-        both = compose(op, (node,), made, self.stored)
-        return made if both is None else Expr(*both, grid, node.dtype, self.origin)
+        shifted = Expr(op, (node,), grid, node.dtype, self.origin)
+        both = compose(op, (node,), shifted, self.stored)
+        return shifted if both is None else Expr(*both, grid, node.dtype, self.origin)
 
     def _operands(self, node: Expr, by: tuple[int, ...], grid: Grid, deep: int) -> tuple[Expr, ...]:
         """Return a node's operands so shifted; where one element serves all positions it stays."""
-        found = []
+        operands = []
         for child in node.operands:
             skipped = node.grid.ndim - child.grid.ndim
             wide = [n == 1 and m != 1 for n, m in zip(child.shape, node.shape[skipped:], strict=True)]
             axes = [Axis.whole(1) if w else a for w, a in zip(wide, grid.axes[skipped:], strict=True)]
             mine = grid if not (skipped or any(wide)) else same_grid(Grid(axes))
             own = tuple(0 if w else s for w, s in zip(wide, by[skipped:], strict=True))
-            found.append(self.shift(child, own, mine, deep))
-        return tuple(found)
+            operands.append(self.shift(child, own, mine, deep))
+        return tuple(operands)
 
 
 def _set(

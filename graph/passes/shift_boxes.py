@@ -68,7 +68,7 @@ def _looks(nodes: Iterable[Expr]) -> Iterator[object]:
 
 def _find_patches(op: Move, operands: tuple[Expr, ...], node: Expr) -> list[Patch] | None:
     ndim = node.grid.ndim
-    found: list[Patch] = []
+    patches: list[Patch] = []
     for number, (route, operand) in enumerate(zip(op.routes, operands, strict=True)):
         if route.targets != tuple(range(ndim)) or len(route.axes) != ndim or operand.dtype != node.dtype:
             return None
@@ -79,22 +79,22 @@ def _find_patches(op: Move, operands: tuple[Expr, ...], node: Expr) -> list[Patc
                 return None
             along.append(runs)
         for chosen in itertools.product(*along):
-            found.append(Patch(number, tuple([run[:2] for run in chosen]), tuple([run[2] for run in chosen])))
-            if len(found) > MOST:
+            patches.append(Patch(number, tuple([run[:2] for run in chosen]), tuple([run[2] for run in chosen])))
+            if len(patches) > MOST:
                 return None
-    return found
+    return patches
 
 
 def _runs(axis_map: AxisMap, length: int, n: int) -> list[tuple[int, int, int]] | None:
     """Return the runs of result positions that come from an axis of an operand, each with what is added to them."""
     if isinstance(axis_map, Slice) and axis_map.step == 1:
-        found = [(max(0, -axis_map.start), min(n, length - axis_map.start), axis_map.start)]
+        spans = [(max(0, -axis_map.start), min(n, length - axis_map.start), axis_map.start)]
     elif isinstance(axis_map, Window):
-        found = [(axis_map.first, axis_map.stop, axis_map.shift)]
+        spans = [(axis_map.first, axis_map.stop, axis_map.shift)]
     elif isinstance(axis_map, StridedPlace) and axis_map.step == 1:
-        found = [(max(0, axis_map.start), min(n, axis_map.start + length), -axis_map.start)]
+        spans = [(max(0, axis_map.start), min(n, axis_map.start + length), -axis_map.start)]
     elif isinstance(axis_map, Spread) and axis_map.count <= MOST:
-        found = [(p, p + 1, -p) for p in (axis_map.start + axis_map.step * k for k in range(axis_map.count))]
+        spans = [(p, p + 1, -p) for p in (axis_map.start + axis_map.step * k for k in range(axis_map.count))]
     elif isinstance(axis_map, Take):
         index = axis_map.index
         if np.count_nonzero(np.diff(index[: 4 * MOST]) != 1) >= MOST:  # of many positions a few tell
@@ -103,11 +103,11 @@ def _runs(axis_map: AxisMap, length: int, n: int) -> list[tuple[int, int, int]] 
         if len(inner) >= MOST:
             return None
         borders = [0, *(inner + 1).tolist(), len(index)]
-        found = [(lo, hi, int(index[lo]) - lo) for lo, hi in itertools.pairwise(borders) if hi > lo]
+        spans = [(lo, hi, int(index[lo]) - lo) for lo, hi in itertools.pairwise(borders) if hi > lo]
     elif isinstance(axis_map, Runs):
         if len(axis_map.start) > MOST:
             return None
-        found = [
+        spans = [
             (max(0, at), min(n, at + count), first - at)
             for first, count, at in zip(
                 axis_map.start.tolist(), axis_map.length.tolist(), axis_map.places.tolist(), strict=True
@@ -117,10 +117,10 @@ def _runs(axis_map: AxisMap, length: int, n: int) -> list[tuple[int, int, int]] 
         runs = axis_map.runs(length, n, MOST)
         if runs is None:
             return None
-        found = runs
+        spans = runs
     else:
         return None
-    return [run for run in found if run[1] > run[0]]
+    return [run for run in spans if run[1] > run[0]]
 
 
 def compose(
@@ -135,12 +135,12 @@ def compose(
     if small and op.recurring and all(e.op.recurring for e in inner):
         parts = (op, *_looks((node, *operands)), *(p for e in inner for p in (e.op, *_looks(e.operands))))
         kind = ("compose", *[bool(patches) for patches in below])
-        found = recall(kind, parts, lambda: _compose(op, operands, node, below))
+        composed = recall(kind, parts, lambda: _compose(op, operands, node, below))
     else:
-        found = _compose(op, operands, node, below)
-    if found is None:
+        composed = _compose(op, operands, node, below)
+    if composed is None:
         return None
-    move, picks = found
+    move, picks = composed
     return move, tuple([operands[i] if k is None else operands[i].operands[k] for i, k in picks])
 
 
@@ -155,32 +155,34 @@ def _compose(
     if mine is None:
         return None
     moves = [e.op for e, inner in zip(operands, below, strict=True) if inner and isinstance(e.op, Move)]
-    given = [f for f in (op.fill, *(m.fill for m in moves)) if f is not None]
-    if len({np.asarray(f).astype(node.dtype).tobytes() for f in given}) > 1:
+    fills = [f for f in (op.fill, *(m.fill for m in moves)) if f is not None]
+    if len({np.asarray(f).astype(node.dtype).tobytes() for f in fills}) > 1:
         return None
-    found: list[tuple[tuple[int, int | None], Expr, Patch]] = []
+    candidates: list[tuple[tuple[int, int | None], Expr, Patch]] = []
     for i, patch in enumerate(mine):
         operand, inner = operands[patch.operand], below[patch.operand]
         if not inner:
-            found.append(((patch.operand, None), operand, patch))
+            candidates.append(((patch.operand, None), operand, patch))
             continue
         if operand.op.fill is not None and any(meet(patch.box, other.box) for other in mine[:i]):  # type: ignore[attr-defined]
             return None
-        found += [
+        candidates += [
             ((patch.operand, p.operand), operand.operands[p.operand], q)
             for p in inner
             if (q := _through(patch, p)) is not None
         ]
     kept = [
-        each for i, each in enumerate(found) if not any(_within(each[2].box, later.box) for *_, later in found[i + 1 :])
+        each
+        for i, each in enumerate(candidates)
+        if not any(_within(each[2].box, later.box) for *_, later in candidates[i + 1 :])
     ]
     if not kept or len(kept) > MOST:
         return None
     name = "+".join(dict.fromkeys([*(m.name for m in moves), op.name]))
-    made = Move(name, tuple([_route(p, e, node.shape) for _, e, p in kept]), given[0] if given else None)
+    move = Move(name, tuple([_route(p, e, node.shape) for _, e, p in kept]), fills[0] if fills else None)
     if op.recurring and all(m.recurring for m in moves):
-        recurs(made)
-    return made, [pick for pick, *_ in kept]
+        recurs(move)
+    return move, [pick for pick, *_ in kept]
 
 
 def _below(node: Expr, stored: Callable[[str], bool]) -> list[Patch] | None:
@@ -192,8 +194,8 @@ def _own_patches(node: Expr) -> list[Patch] | None:
     known = node.__dict__
     if "_patches" not in known:
         known["_patches"] = find_patches(node.op, node.operands, node)
-    found: list[Patch] | None = known["_patches"]
-    return found
+    patches: list[Patch] | None = known["_patches"]
+    return patches
 
 
 def _through(outer: Patch, inner: Patch) -> Patch | None:

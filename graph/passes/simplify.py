@@ -111,8 +111,8 @@ def _compose_slices(inner: Move, outer: Move) -> Move | None:
         return inner.compose(outer)
 
     def compose_once() -> Move | None:
-        made = inner.compose(outer)
-        return None if made is None else recurs(made)
+        composed = inner.compose(outer)
+        return None if composed is None else recurs(composed)
 
     return recall("slices", (inner, outer), compose_once)
 
@@ -135,16 +135,16 @@ def _cut(outer: Move, operand: Expr, node: Expr, stored: Callable[[str], bool]) 
         axes: list[tuple[int | None, AxisMap]] = []
         for (target, axis_map), n in zip(route.axes, source.shape, strict=True):
             to, taken = (None, Slice()) if target is None else by[target]
-            found: AxisMap | None = axis_map
+            cut_map: AxisMap | None = axis_map
             if isinstance(taken, Fixed):
                 at = lead(axis_map, np.array([taken.index]), n)
-                found = None if at is None else Fixed(int(at[0]))
+                cut_map = None if at is None else Fixed(int(at[0]))
             elif to is not None and taken != Slice():
                 assert isinstance(taken, Slice)
-                found = cut(axis_map, taken, node.shape[to], n, whole)
-            if found is None:
+                cut_map = cut(axis_map, taken, node.shape[to], n, whole)
+            if cut_map is None:
                 return None
-            axes.append((to, found))
+            axes.append((to, cut_map))
         routes.append(Route(tuple(axes)))
     return Move(f"{inner.name}+{outer.name}", tuple(routes), inner.fill)
 
@@ -157,7 +157,7 @@ def _in_groups(node: Expr, at: int, operands: tuple[Expr, ...]) -> tuple[Move, t
     (name, ndim), own = (node.op.label, node.grid.ndim), node.grid.axes[at]
     borders = own.start(np.arange(own.count))
     while len(operands) > JOINED:
-        found, begin = [], 0
+        groups, begin = [], 0
         for first in range(0, len(operands), JOINED):
             group = operands[first : first + JOINED]
             lengths = [e.shape[at] for e in group]
@@ -166,9 +166,9 @@ def _in_groups(node: Expr, at: int, operands: tuple[Expr, ...]) -> tuple[Move, t
             axes = list(node.grid.axes)
             axes[at] = Axis.of_sizes(np.diff(distinct(np.concatenate([[begin], inside, [end]]))))
             op = join_operands(name, lengths, ndim, at)
-            found.append(group[0] if len(group) == 1 else Expr(op, group, Grid(axes), node.dtype, node.origin))
+            groups.append(group[0] if len(group) == 1 else Expr(op, group, Grid(axes), node.dtype, node.origin))
             begin = end
-        operands = tuple(found)
+        operands = tuple(groups)
     return join_operands(name, [e.shape[at] for e in operands], ndim, at), operands
 
 
@@ -184,7 +184,7 @@ def _absorb_transposes(
 ) -> tuple[Contract, tuple[Expr, ...]]:
     """Read transposed operands of a contraction, and parts of such, where they lie: labels follow the axes."""
     labels = [op.left, op.right]
-    found = list(operands)
+    new_operands = list(operands)
     for i, operand in enumerate(operands):
         move = operand.op
         if not isinstance(move, Move) or stored(operand.token) or len(move.routes) != 1 or move.fill is not None:
@@ -194,12 +194,12 @@ def _absorb_transposes(
             continue
         grid, straight = Grid([operand.grid.axes[a] for a in targets]), _straighten(move)
         if straight.takes_parts(grid, source.grid):
-            made = Expr(straight, (source,), grid, operand.dtype, operand.origin)
+            straight_operand = Expr(straight, (source,), grid, operand.dtype, operand.origin)
             labels[i] = tuple(labels[i][a] for a in targets)
-            found[i] = source if _identity(straight, source, made) else made
+            new_operands[i] = source if _identity(straight, source, straight_operand) else straight_operand
     if labels == [op.left, op.right]:
         return op, operands
-    return Contract(labels[0], labels[1], op.out, op.split, op.summed), tuple(found)
+    return Contract(labels[0], labels[1], op.out, op.split, op.summed), tuple(new_operands)
 
 
 def _straighten(move: Move) -> Move:

@@ -47,8 +47,8 @@ def reduce_in_cells(root: Expr, operand: Expr, sole: Callable[[Expr], bool], sto
     at_a_time = tuple([level.groups[several[0]] for level in reversed(levels)])
     op = replace(leaf, groups=groups, final=True, tree=at_a_time)
     out = reduce_grid(cells, reduce.axes, reduce.keepdims)
-    made = Expr(op, (_over(operand, cells),), out, root.dtype, root.origin, None, token_of("cells", root.token))
-    return Expr(rechunk(out.ndim), (made,), root.grid, root.dtype, root.origin, None, root.token)
+    reduced = Expr(op, (_over(operand, cells),), out, root.dtype, root.origin, None, token_of("cells", root.token))
+    return Expr(rechunk(out.ndim), (reduced,), root.grid, root.dtype, root.origin, None, root.token)
 
 
 def _is_made(
@@ -70,9 +70,9 @@ def _over(node: Expr, grid: Grid) -> Expr:
 
 def _cut(grid: Grid, axes: tuple[int, ...]) -> Grid:
     """Return a grid whose blocks are cut along the axes that stay."""
-    left, found = CELL, list(grid.axes)
+    left, cut_axes = CELL, list(grid.axes)
     for a in reversed(range(grid.ndim)):
         if a not in axes:
-            step = max(1, min(left, found[a].length))
-            found[a], left = Axis.regular(found[a].length, step), left // step
-    return Grid(found)
+            step = max(1, min(left, cut_axes[a].length))
+            cut_axes[a], left = Axis.regular(cut_axes[a].length, step), left // step
+    return Grid(cut_axes)

@@ -95,8 +95,8 @@ def lift_windows(node: Expr, stored: Callable[[str], bool]) -> Expr:
     """Return a function or a part of windows as windows; other nodes as they are."""
     if not isinstance(node.op, Elementwise | Move) or not node.operands:
         return node
-    found = find_windows(node, stored)
-    return node if found is None else found.expression(node.grid, node.dtype, node.origin, node)
+    windows = find_windows(node, stored)
+    return node if windows is None else windows.expression(node.grid, node.dtype, node.origin, node)
 
 
 class _Search:
@@ -154,16 +154,16 @@ class _Search:
             return None
         if any(m.start < 0 or m.start + n > k for m, n, k in zip(by, node.shape, child.shape, strict=True)):
             return None
-        found = self.find(child, deep + 1)
-        if found is None:
+        windows = self.find(child, deep + 1)
+        if windows is None:
             return None
-        ndim = found.below.grid.ndim
+        ndim = windows.below.grid.ndim
         if any(axis.count != 1 for axis in node.grid.axes[ndim:]):
             return None
-        starts = [start + m.start for start, m in zip(found.starts, by, strict=False)]
-        for a, m in zip(found.along, by[ndim:], strict=True):
+        starts = [start + m.start for start, m in zip(windows.starts, by, strict=False)]
+        for a, m in zip(windows.along, by[ndim:], strict=True):
             starts[a] += m.start
-        return Windowed(found.below, found.along, tuple(starts))
+        return Windowed(windows.below, windows.along, tuple(starts))
 
 
 def _is_one_number(node: Expr) -> bool:

@@ -120,15 +120,15 @@ class _Analysis(Moves, Functions):
     def _apart(self, outs: list[int]) -> list[int]:
         """Return results that nothing reads, each its own."""
         read = {arg.item for item in self.items for arg in reads(item)}
-        found: list[int] = []
+        numbers: list[int] = []
         for number in outs:
-            if number in read or number in found:
+            if number in read or number in numbers:
                 item = self.items[number]
                 copied = Read(number, (0,) * len(self.shape))
                 self.items.append(Point("copy", (copied,), item.dtype, item.box))
                 number = len(self.items) - 1
-            found.append(number)
-        return found
+            numbers.append(number)
+        return numbers
 
     def _single(self, place: Where, root: Expr) -> int:
         if isinstance(place, Single):

@@ -51,11 +51,11 @@ def find_groups(plan: HaloPlan) -> ItemGroups:
 
 def _find_costs(plan: HaloPlan) -> list[int]:
     """Return how many operations an item takes, with all that it is made of and isn't held for sure."""
-    found: list[int] = []
+    costs: list[int] = []
     for item in plan.items:
         cost = 0
         if isinstance(item, Point):
             cost = _COSTS.get(item.function, 1)
-            cost += sum(found[arg.item] for arg in item.args if isinstance(arg, Read))
-        found.append(cost)
-    return found
+            cost += sum(costs[arg.item] for arg in item.args if isinstance(arg, Read))
+        costs.append(cost)
+    return costs

@@ -89,13 +89,13 @@ class Functions(Found):
             raise NotLocal("a function of blocks changes axes")
         operands = []
         for operand in node.operands:
-            found = self.margins.get(operand.token)
-            if found is None:
+            margins = self.margins.get(operand.token)
+            if margins is None:
                 if operand.grid != node.grid:
                     raise NotLocal("a function of blocks changes chunks")
                 item = self._whole_leaf(self.places[operand.token])
-                found = Margins(Read(item, (0,) * len(every)), ((0, 0),) * len(every), (False,) * len(every))
-            operands.append(found)
+                margins = Margins(Read(item, (0,) * len(every)), ((0, 0),) * len(every), (False,) * len(every))
+            operands.append(margins)
         if self.blocks is not None and self.blocks != node.grid:
             raise NotLocal("functions of blocks have different chunks")
         self.blocks = node.grid

@@ -85,14 +85,14 @@ class Moves(Found):
                     raise NotLocal("an axis is taken out, or changes its place")
             else:
                 spans[target] = runs_of(axis_map, length, shape[target])
-        found: list[tuple[Any, Where]] = []
+        pieces: list[tuple[Any, Where]] = []
         chosen: list[tuple[list[tuple[int, int]], list[int | None]]] = [([], [])]
         for runs in spans:
             chosen = [([*box, (lo, hi)], [*starts, start]) for box, starts in chosen for lo, hi, start in runs]
         for box, starts in chosen:
             if all(hi > lo for lo, hi in box):
-                found.append((tuple(box), self._moved(place, starts)))
-        return found
+                pieces.append((tuple(box), self._moved(place, starts)))
+        return pieces
 
     def _moved(self, place: Where, starts: Sequence[int | None]) -> Where:
         if not isinstance(place, ItemView):

@@ -138,21 +138,21 @@ class HaloPlan:
     @cached_property
     def depths(self) -> tuple[tuple[tuple[int, int], ...], ...]:
         """How far before and after a region each item must be known, along each axis, for the results in the region."""
-        found = [[[0, 0] for _ in self.shape] for _ in self.items]
+        depths = [[[0, 0] for _ in self.shape] for _ in self.items]
         for number in reversed(range(len(self.items))):
-            item, mine = self.items[number], found[number]
+            item, mine = self.items[number], depths[number]
             if isinstance(item, BlockCall):
                 for operand in item.operands:
                     for axis, pair in enumerate(operand.depths):
-                        other = found[operand.read.item][axis]
+                        other = depths[operand.read.item][axis]
                         other[:] = max(other[0], pair[0]), max(other[1], pair[1])
                 continue
             for read in reads(item):
                 for axis, shift in enumerate(read.shift):
-                    other = found[read.item][axis]
+                    other = depths[read.item][axis]
                     other[0] = max(other[0], mine[axis][0] - shift)
                     other[1] = max(other[1], mine[axis][1] + shift)
-        return tuple(tuple((before, after) for before, after in each) for each in found)
+        return tuple(tuple((before, after) for before, after in each) for each in depths)
 
 
 def reads(item: Item) -> list[Read]:

@@ -76,11 +76,11 @@ class Found:
         return Read(place.item, self.shift(place.offset, at))
 
     def shift(self, offset: Offset, at: Offset) -> tuple[int, ...]:
-        found = []
+        shifts = []
         for axis, (theirs, mine) in enumerate(zip(offset, at, strict=True)):
             by = 0 if theirs is None or mine is None else theirs - mine
-            found.append(self.round(axis, by))
-        return tuple(found)
+            shifts.append(self.round(axis, by))
+        return tuple(shifts)
 
     def round(self, axis: int, by: int) -> int:
         """Return a distance as the shorter way round."""
@@ -130,15 +130,15 @@ def meets(a: Box, b: Box) -> bool:
 
 def without(box: Box, core: Box) -> list[Box]:
     """Return boxes that together are what of a box lies outside of another one."""
-    found, rest = [], list(box)
+    boxes, rest = [], list(box)
     for axis, (span, inner) in enumerate(zip(box, core, strict=True)):
         if span is None or inner is None:
             continue
         for lo, hi in ((span[0], min(span[1], inner[0])), (max(span[0], inner[1]), span[1])):
             if hi > lo:
-                found.append((*rest[:axis], (lo, hi), *rest[axis + 1 :]))
+                boxes.append((*rest[:axis], (lo, hi), *rest[axis + 1 :]))
         both = max(span[0], inner[0]), min(span[1], inner[1])
         if both[1] <= both[0]:
             break
         rest[axis] = both
-    return found
+    return boxes

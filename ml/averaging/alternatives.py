@@ -88,9 +88,9 @@ def suggest_alternative(estimator: Any) -> tuple[str, str]:
                 return "it can be learnt exactly", f"windrow.ml.{ours}.{_SAME.get(name, name)}, which is exact"
         if name in _BY_NAME:
             return _BY_NAME[name]
-        for start, found in _BY_MODULE:
+        for start, advice in _BY_MODULE:
             if module.startswith(start):
-                return found
+                return advice
     if hasattr(estimator, "partial_fit"):
         return "the mean of its states is not known to be a state", _OWN
     return _WHOLE

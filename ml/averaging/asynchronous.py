@@ -170,10 +170,10 @@ class Asynchronous:
             if shard.gather is not None or ahead > self.staleness or shard.clock == len(self._epochs) * self._rounds:
                 continue
             epoch, part = divmod(shard.clock, self._rounds)
-            given = self.task.pack_round(self._epochs[epoch], part, self._shared, shard.own, shard=number)
-            made = self.task.graph(shard.rows, from_array(given, chunks=-1), (), 1)
+            packed_round = self.task.pack_round(self._epochs[epoch], part, self._shared, shard.own, shard=number)
+            report = self.task.graph(shard.rows, from_array(packed_round, chunks=-1), (), 1)
             shard.pulled = self._shared
-            shard.gather = session().prepare(made.expr, self._arrived)
+            shard.gather = session().prepare(report.expr, self._arrived)
             self._running[shard.gather.job] = (
                 number,
                 shard.gather,
@@ -193,12 +193,12 @@ class Asynchronous:
         gather.finish()
         del self._running[job]
         shard.gather = None
-        made = next(iter(gather.results.values()))
-        told = self.task.read_metrics(made)[0]
-        if told.rows:
-            state = self.task.read_given(made)[0]
+        report = next(iter(gather.results.values()))
+        metrics = self.task.read_metrics(report)[0]
+        if metrics.rows:
+            state = self.task.read_given(report)[0]
             self._shared = self.task.layout.move(self._shared, pulled, state, shard.share)
-        shard.own = self.task.read_own(made)[0].copy()
-        self._told.setdefault(self._epochs[shard.clock // self._rounds], []).append(told)
+        shard.own = self.task.read_own(report)[0].copy()
+        self._told.setdefault(self._epochs[shard.clock // self._rounds], []).append(metrics)
         shard.clock += 1
-        return told.rows
+        return metrics.rows

@@ -130,14 +130,14 @@ class Averageable:
 
     def template(self, estimator: Any, classes: Any, rows: list[Values], seed: int) -> Any:
         """Return a copy that has all its attributes, as they are before the first step."""
-        made: Any = clone(estimator)
-        has = made.get_params(deep=True)
+        cloned: Any = clone(estimator)
+        has = cloned.get_params(deep=True)
         fixed = {"shuffle": False, "warm_start": False, "verbose": 0}
         if has.get("random_state", 0) is None:
             fixed["random_state"] = seed
         nested = {f"estimator__{name}": value for name, value in fixed.items()} if self.inner is not None else {}
-        made.set_params(**{k: v for k, v in (fixed | nested).items() if k in has})
-        first = copy.deepcopy(made)
+        cloned.set_params(**{k: v for k, v in (fixed | nested).items() if k in has})
+        first = copy.deepcopy(cloned)
         where = self if self.inner is None else self.inner
         prefix = "" if self.inner is None else "estimator__"
         rates = {k: has[k] for k in (prefix + where.rate, prefix + "batch_size") if where.rate and k in has}
@@ -254,14 +254,14 @@ def averageable(operation: str, estimator: Any) -> Averageable:
     names = [cls.__name__ for cls in type(estimator).__mro__ if cls.__module__.startswith("sklearn.")]
     if any(name in _SEVERAL for name in names):
         return Averageable(inner=averageable(operation, estimator.estimator), steps="shard")
-    found = next((_KNOWN[name] for name in names if name in _KNOWN), None)
-    if found is None:
+    kind = next((_KNOWN[name] for name in names if name in _KNOWN), None)
+    if kind is None:
         (why, use), name = suggest_alternative(estimator), type(estimator).__name__
         known = f"an estimator whose weights can be averaged ({', '.join(_KNOWN)}, or {', '.join(_SEVERAL)} of these)"
         raise ArgumentError(bad(operation, "estimator", name, f"{known}: {why}; for {name} use {use}"))
     parameters = estimator.get_params(deep=False)
-    for name, value, why in found.refused:
+    for name, value, why in kind.refused:
         came = parameters.get(name)
         if (came is not False and came == value) or (name == "average" and came):
             raise ArgumentError(bad(operation, name, came, f"another value: {why}"))
-    return found
+    return kind

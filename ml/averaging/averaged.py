@@ -32,10 +32,10 @@ def find_classes(name: str, model: Any, classes: Any) -> Any:
     before = getattr(model, "classes_", None)
     if before is None and classes is None:
         raise BadValue(bad(name, "classes", None, "the labels of all classes in the first call"))
-    found: Values = np.asarray(before) if classes is None else np.unique(np.asarray(classes))
-    if before is not None and not np.array_equal(found, np.asarray(before)):
-        raise BadValue(bad(name, "classes", list(found), f"those of the first call: {list(before)}"))
-    return found
+    class_labels: Values = np.asarray(before) if classes is None else np.unique(np.asarray(classes))
+    if before is not None and not np.array_equal(class_labels, np.asarray(before)):
+        raise BadValue(bad(name, "classes", list(class_labels), f"those of the first call: {list(before)}"))
+    return class_labels
 
 
 class Averaged(MetaEstimatorMixin, BaseEstimator):

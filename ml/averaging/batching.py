@@ -43,8 +43,8 @@ def measure_growth(work: Callable[[], float]) -> tuple[float, int]:
         Path("/proc/self/clear_refs").write_text("5")  # begins to note the most anew
     except OSError:
         return work(), 0
-    found = work()
-    return found, max(0, _kib("/proc/self/status", "VmHWM") - before) << 10
+    outcome = work()
+    return outcome, max(0, _kib("/proc/self/status", "VmHWM") - before) << 10
 
 
 def double_batch(
@@ -61,18 +61,18 @@ def double_batch(
     most_bytes = room() if most_bytes is None else most_bytes
     for size in itertools.takewhile(lambda n: n <= most, (FIRST << k for k in itertools.count())):
         # Other work makes a measurement slow, never fast: what seems to gain nothing is measured again.
-        found, grown = 0.0, 0
+        fastest, grown = 0.0, 0
         for _ in range(TRIES):
             try:
                 took, more = measured(lambda: seconds(size))  # noqa: B023 - called at once
             except MemoryError:
                 return best
-            found, grown = max(found, size / took), max(grown, more)
-            if found >= speed * GAIN:
+            fastest, grown = max(fastest, size / took), max(grown, more)
+            if fastest >= speed * GAIN:
                 break
         else:
             break
-        best, speed = size, found
+        best, speed = size, fastest
         if 2 * grown > most_bytes:
             break
     return best

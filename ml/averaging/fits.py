@@ -74,19 +74,19 @@ class FitsByAveraging(Supervised):
         name = f"{type(self).__name__}.fit"
         if args or keywords:
             raise ArgumentError(bad(name, next(iter(keywords), "coef_init"), "a value", "none for Windrow arrays"))
-        given = self.get_params(deep=False)  # type: ignore[attr-defined]
-        how = {"tol": given["tol"], "patience": given["n_iter_no_change"], "epochs": given["max_iter"]}
-        return self._learn("fit", X, y, sample_weight, start=self if given["warm_start"] else None, **how)
+        params = self.get_params(deep=False)  # type: ignore[attr-defined]
+        how = {"tol": params["tol"], "patience": params["n_iter_no_change"], "epochs": params["max_iter"]}
+        return self._learn("fit", X, y, sample_weight, start=self if params["warm_start"] else None, **how)
 
     def _learn(self, operation: str, X: Any, y: Any, sample_weight: Any, **how: Any) -> Self:
         name = f"{type(self).__name__}.{operation}"
-        given = self.get_params(deep=False)  # type: ignore[attr-defined]
-        if given["random_state"] is not None and not isinstance(given["random_state"], int | np.integer):
-            raise ArgumentError(bad(name, "random_state", given["random_state"], "an integer or None"))
-        seed = int(given["random_state"] or 0)
-        how |= {"shuffle": given["shuffle"], "seed": seed, "operation": operation}
+        params = self.get_params(deep=False)  # type: ignore[attr-defined]
+        if params["random_state"] is not None and not isinstance(params["random_state"], int | np.integer):
+            raise ArgumentError(bad(name, "random_state", params["random_state"], "an integer or None"))
+        seed = int(params["random_state"] or 0)
+        how |= {"shuffle": params["shuffle"], "seed": seed, "operation": operation}
         fitted, self.history_ = train_averaged(self, X, y, sample_weight, **how)
-        learnt = {k: v for k, v in vars(fitted).items() if k not in given}
+        learnt = {k: v for k, v in vars(fitted).items() if k not in params}
         vars(self).update(learnt)
         if operation == "fit":
             learn_names(self, X)
@@ -101,8 +101,8 @@ def _partial_fit(cls: Any, own: Any) -> Any:
     def partial_fit(model: Any, X: Any, y: Any, *args: Any, **keywords: Any) -> Any:
         if not is_lazy(X, y, *args, *keywords.values()):
             return super(cls, model).partial_fit(X, y, *args, **keywords)
-        given = signature.bind(model, X, y, *args, **keywords).arguments
-        classes = find_classes(f"{cls.__name__}.{name}", model, given.get("classes"))
-        return model._learn(name, X, y, given.get("sample_weight"), epochs=1, start=model, classes=classes)
+        arguments = signature.bind(model, X, y, *args, **keywords).arguments
+        classes = find_classes(f"{cls.__name__}.{name}", model, arguments.get("classes"))
+        return model._learn(name, X, y, arguments.get("sample_weight"), epochs=1, start=model, classes=classes)
 
     return available_if(lambda model: hasattr(super(cls, model), name))(wraps(own)(of_model(partial_fit)))

@@ -78,6 +78,6 @@ class OuterStep:
 
 def leaves_of(state: Any) -> list[Values]:
     """Return the arrays of a state, in order."""
-    found: list[Values] = []
-    map_leaves(lambda _, value: found.append(value), "", state)
-    return found
+    leaves: list[Values] = []
+    map_leaves(lambda _, value: leaves.append(value), "", state)
+    return leaves

@@ -43,10 +43,10 @@ def reduce_rows(task: Task, made: Array) -> Array:
     """Return the mean of what shards give, (1, bytes), of the rows that their tasks make."""
     part = _part(task.mean.size, made.shape[0])
     shards, parts = Axis.whole(made.shape[0]), Axis.regular(task.mean.size, part)
-    given = regrid(task.read_given(made), Grid([shards, parts]))
+    states = regrid(task.read_given(made), Grid([shards, parts]))
     rows = regrid(made[:, :WEIGHT], Grid([shards, Axis.whole(WEIGHT)]))
     op = BlockFunction("statistics.averages:average", (task.mean.table,), ((None, 1), (None, None)), where=True)
-    return make(op, (given, rows), Grid([Axis.whole(1), parts]), np.uint8)
+    return make(op, (states, rows), Grid([Axis.whole(1), parts]), np.uint8)
 
 
 def _part(size: int, shards: int) -> int:

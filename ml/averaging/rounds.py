@@ -117,27 +117,27 @@ class Rounds:
     def _run_here(self, epoch: int, number: int) -> RoundMetrics:
         """Run a round whose states the driver averages."""
         task, state = self.task, self._read()
-        given = from_array(task.pack_round(epoch, number, state[: task.layout.size], self.owns), chunks=-1)
-        found = task.graph(self.shards.arrays, given, (), len(self.shards)).compute()
-        told = task.read_metrics(found)
-        mean = task.mean.mean(task.read_given(found), np.array([t.rows for t in told]))
+        packed_round = from_array(task.pack_round(epoch, number, state[: task.layout.size], self.owns), chunks=-1)
+        reports = task.graph(self.shards.arrays, packed_round, (), len(self.shards)).compute()
+        metrics = task.read_metrics(reports)
+        mean = task.mean.mean(task.read_given(reports), np.array([t.rows for t in metrics]))
         self._state = mean[None] if self._step is None else self._step(state[None], mean[None])
-        self._own = task.read_own(found).copy()
-        return join_rounds(told)
+        self._own = task.read_own(reports).copy()
+        return join_rounds(metrics)
 
     def _run_on_ranks(self, epoch: int, number: int) -> RoundMetrics:
         """Run a round whose states are reduced where they lie."""
         task, state, own = self.task, self._on_ranks(self._state), self._own
         here = [self.owns] if self._small_own else []
-        given = from_array(task.pack_round(epoch, number, *here), chunks=-1)
+        packed_round = from_array(task.pack_round(epoch, number, *here), chunks=-1)
         kept = [whole(state[:, : task.layout.size]), *([] if here else [self._on_ranks(own)])]
-        made = task.graph(self.shards.arrays, given, kept, len(self.shards)).persist()
-        mean = reduce_rows(task, made)
+        reports = task.graph(self.shards.arrays, packed_round, kept, len(self.shards)).persist()
+        mean = reduce_rows(task, reports)
         self._state = (mean if self._step is None else update_state(self._step, state, mean)).persist()
-        found = made[:, : task.begin if here else task.head].compute()
-        self._own = task.read_own(found).copy() if here else task.read_own(made)
+        heads = reports[:, : task.begin if here else task.head].compute()
+        self._own = task.read_own(heads).copy() if here else task.read_own(reports)
         self._cut_lineage()
-        return join_rounds(task.read_metrics(found))
+        return join_rounds(task.read_metrics(heads))
 
     def _cut_lineage(self) -> None:
         self._rounds += 1
@@ -148,17 +148,17 @@ class Rounds:
 
     def _read(self) -> Values:
         """Return the state as bytes, which stays on the ranks too."""
-        found: Values = _computed(self._state)[0]
-        return found
+        packed: Values = _computed(self._state)[0]
+        return packed
 
     def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> RoundMetrics:
         """Run an epoch of so many rounds; return what they tell together."""
-        told = []
+        metrics = []
         for number in range(count):
-            told.append(self.run(epoch, number))
+            metrics.append(self.run(epoch, number))
             if progress is not None:
-                progress.advance(told[-1].rows)
-        return join_rounds(told)
+                progress.advance(metrics[-1].rows)
+        return join_rounds(metrics)
 
     def __enter__(self) -> Self:
         return self
@@ -172,5 +172,5 @@ class Rounds:
 
 
 def _computed(value: Values | Array) -> Values:
-    found: Values = value if isinstance(value, np.ndarray) else np.asarray(value.compute())
-    return found
+    array: Values = value if isinstance(value, np.ndarray) else np.asarray(value.compute())
+    return array

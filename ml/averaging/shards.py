@@ -73,10 +73,10 @@ def cut_shards(
     Shards
     """
     seed = check_integer(operation, "seed", seed, 0)
-    found = [as_array_nocopy(operation, "Xyw"[i : i + 1] or "arrays", a) for i, a in enumerate(arrays)]
-    rows = found[0].shape[0] if found[0].ndim else 0
-    if not rows or any(a.ndim == 0 or a.shape[0] != rows for a in found):
-        shapes = ", ".join(str(a.shape) for a in found)
+    lazy_arrays = [as_array_nocopy(operation, "Xyw"[i : i + 1] or "arrays", a) for i, a in enumerate(arrays)]
+    rows = lazy_arrays[0].shape[0] if lazy_arrays[0].ndim else 0
+    if not rows or any(a.ndim == 0 or a.shape[0] != rows for a in lazy_arrays):
+        shapes = ", ".join(str(a.shape) for a in lazy_arrays)
         raise ShapeError(bad(operation, "X, y", shapes, "equally many rows, at least one"))
     count = min(shards_for(operation, shards), rows)
     sizes = [rows // count + (i < rows % count) for i in range(count)]
@@ -86,9 +86,9 @@ def cut_shards(
         if labels is not None:  # rows of a class follow each other, and are dealt out in turn
             dealt = order[np.argsort(labels[order], kind="stable")]
             order = np.concatenate([dealt[i::count] for i in range(count)])
-        moved = [take_positions("shuffle", _whole(a), 0, order, axis) for a in found]
+        moved = [take_positions("shuffle", _whole(a), 0, order, axis) for a in lazy_arrays]
     else:
-        moved = [regrid(a, Grid([axis, *_whole(a).expr.grid.axes[1:]])) for a in found]
+        moved = [regrid(a, Grid([axis, *_whole(a).expr.grid.axes[1:]])) for a in lazy_arrays]
     return Shards(persist(*moved), tuple(sizes))
 
 
@@ -109,6 +109,6 @@ def _whole(array: Array) -> Array:
 def shards_for(operation: str, shards: int | None) -> int:
     """Return the number of shards: what is asked for, or one for each rank (thread, embedded)."""
     if shards is None:
-        found = cluster()
-        return found.size if found.size > 1 else found.threads
+        current_cluster = cluster()
+        return current_cluster.size if current_cluster.size > 1 else current_cluster.threads
     return check_integer(operation, "shards", shards, 1)

@@ -163,14 +163,14 @@ def map_leaves(function: Callable[[str, Any], Any], path: str, value: Any) -> An
     items = _items(value)
     if items is None:
         return function(path, value)
-    made = [map_leaves(function, path + name, one) for name, one in items]
+    mapped = [map_leaves(function, path + name, one) for name, one in items]
     if isinstance(value, dict):
-        return dict(zip(value, made, strict=True))
+        return dict(zip(value, mapped, strict=True))
     if isinstance(value, tuple) and hasattr(value, "_make"):
-        return type(value)(*made)
+        return type(value)(*mapped)
     if isinstance(value, list | tuple):
-        return type(value)(made)
-    return None if value is None else type(value)(*made)
+        return type(value)(mapped)
+    return None if value is None else type(value)(*mapped)
 
 
 def _together(structure: Any, value: Any, path: str) -> Iterator[tuple[int, str, Any]]:
@@ -179,9 +179,9 @@ def _together(structure: Any, value: Any, path: str) -> Iterator[tuple[int, str,
     if wanted is None:
         yield structure, path, value
         return
-    found, names = _items(value), [name for name, _ in wanted]
-    there = {} if found is None or (value is None) != (structure is None) else dict(found)
-    if found is None or there.keys() != set(names) or (value is None) != (structure is None):
+    items, names = _items(value), [name for name, _ in wanted]
+    there = {} if items is None or (value is None) != (structure is None) else dict(items)
+    if items is None or there.keys() != set(names) or (value is None) != (structure is None):
         came = f"{type(value).__name__} of {sorted(there)}" if there else repr(value)[:100]
         expected = f"{type(structure).__name__} of {names}, as at the start" if names else "None, as at the start"
         raise ArgumentError(bad("train", path, came, expected))

@@ -142,25 +142,29 @@ class Task:
         return np.concatenate([head, *(m.reshape(-1) for m in more)])[None]
 
     def __call__(self, *blocks: Values, block_id: Any, out: Values | None = None) -> Values:
-        rows, given, kept = blocks[: self.arrays], blocks[self.arrays][0], [b[0] for b in blocks[self.arrays + 1 :]]
-        epoch, number, first, _ = given[:HEAD].view(np.int64).tolist()
+        rows, packed_round, kept = (
+            blocks[: self.arrays],
+            blocks[self.arrays][0],
+            [b[0] for b in blocks[self.arrays + 1 :]],
+        )
+        epoch, number, first, _ = packed_round[:HEAD].view(np.int64).tolist()
         at, own_size = int(block_id[0]), self.own.size
-        packed, rest = (kept.pop(0), given[HEAD:]) if kept else np.split(given[HEAD:], [self.layout.size])
+        packed, rest = (kept.pop(0), packed_round[HEAD:]) if kept else np.split(packed_round[HEAD:], [self.layout.size])
         mine = kept[0] if kept else rest[at * own_size : (at + 1) * own_size]
         where = Round(epoch, number, first + at, self.seed)
         copy = not only_reads(self.work)
         state, mine = self.layout.unpack(packed, copy=copy), self.own.unpack(mine, copy=copy)
-        found, own, told = self.work(state, mine, where, *rows)
+        new_state, own, metrics = self.work(state, mine, where, *rows)
         out = np.empty((1, self.width), np.uint8) if out is None else out
-        made = out[0]
-        numbers, first_sum = made[: self.head].view(np.float64), 1 + len(self.metrics)
+        report = out[0]
+        numbers, first_sum = report[: self.head].view(np.float64), 1 + len(self.metrics)
         numbers[:] = 0.0
-        numbers[:first_sum] = [told.rows, *(told.means.get(name, 0.0) for name in self.metrics)]
-        if told.rows:
-            numbers[first_sum : first_sum + self.sums] = told.sums
-        self.own.pack(own, made[self.head : self.head + own_size])
-        made[self.head + own_size : self.begin] = 0
-        self.mean.pack(found, made[self.begin :], NEW)
+        numbers[:first_sum] = [metrics.rows, *(metrics.means.get(name, 0.0) for name in self.metrics)]
+        if metrics.rows:
+            numbers[first_sum : first_sum + self.sums] = metrics.sums
+        self.own.pack(own, report[self.head : self.head + own_size])
+        report[self.head + own_size : self.begin] = 0
+        self.mean.pack(new_state, report[self.begin :], NEW)
         return out
 
     def read_metrics(self, made: Values) -> list[RoundMetrics]:

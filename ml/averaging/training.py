@@ -143,14 +143,14 @@ class _Epoch:
         if self.shuffle and self.rounds == 1:
             # SFC64 is the fastest of NumPy's generators; three numbers name the epoch of a shard.
             generator = np.random.Generator(np.random.SFC64([at.seed, at.epoch, at.shard]))
-            found = shuffle_rows(rows, generator, whole=not by_row)
+            passes = shuffle_rows(rows, generator, whole=not by_row)
         else:
-            found = in_order(rows) if by_row else iter([[np.ascontiguousarray(r) for r in rows]])
+            passes = in_order(rows) if by_row else iter([[np.ascontiguousarray(r) for r in rows]])
         if self.kind.steps != "batches":
-            yield from found
+            yield from passes
             return
         size = self.template.batch_size if self.size is None else self.size
-        for some in found:
+        for some in passes:
             yield from ([r[lo : lo + size] for r in some] for lo in range(0, len(some[0]), size))
 
 
@@ -206,8 +206,8 @@ def train_averaged(
         check_gradient(name, estimator, kind)
     if start is not None:
         same_features(name, start, samples(name, X))
-    arrays, labels, found = _arrays(name, estimator, X, y, sample_weight, classes)
-    classes = found
+    arrays, labels, known_classes = _arrays(name, estimator, X, y, sample_weight, classes)
+    classes = known_classes
     if is_balanced(estimator) and labels is not None and labels.ndim == 1:
         copied: Any = clone(estimator)
         estimator = copied.set_params(class_weight=balanced_weights(labels, classes))
@@ -234,16 +234,16 @@ def train_averaged(
     scored = tol is not None and not kind.loss
     work = _Epoch(template, kind, classes, shuffle, scored, parts.sizes, count, size, factor)
     sums = 2 if scored or kind.loss else 0
-    given = (work, kind.state(template), kind.own(template), parts, seed, ())
+    arguments = (work, kind.state(template), kind.own(template), parts, seed, ())
     run = range(first, first + epochs)
     rounds: Rounds | Asynchronous
     if is_async(average):
-        rounds = Asynchronous(*given, run, count, sums=sums)
+        rounds = Asynchronous(*arguments, run, count, sums=sums)
     elif gradient:
         kind.set_rates(template, factor)
         rounds = gradient_rounds(template, kind, classes, parts, seed, count, work.part)
     else:
-        rounds = Rounds(*given, sums, outer_update(given[1], *outer, ("t_",)))
+        rounds = Rounds(*arguments, sums, outer_update(arguments[1], *outer, ("t_",)))
     restore_slots(rounds, start if first else None)
     history, seen = History(), 0
     patient: ByLoss | ByScore
@@ -254,9 +254,9 @@ def train_averaged(
     with rounds, Progress(name, epochs, sum(parts.sizes)) as progress:
         for epoch in run:
             begin = time.perf_counter()
-            made = rounds.epoch(epoch, count, progress)
-            seen += round(made.rows)
-            metrics = {patient.metric: float(made.sums[0] / (made.sums[1] or 1.0))} if sums else {}
+            epoch_metrics = rounds.epoch(epoch, count, progress)
+            seen += round(epoch_metrics.rows)
+            metrics = {patient.metric: float(epoch_metrics.sums[0] / (epoch_metrics.sums[1] or 1.0))} if sums else {}
             add_epoch(history, epoch - first, metrics, time.perf_counter() - begin)
             progress.epoch(epoch - first, metrics)
             if sums and patient.ends(epoch, metrics[patient.metric]):
@@ -328,10 +328,10 @@ def _classes(name: str, estimator: Any, labels: Values) -> Any:
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
         raise BadValue(bad(name, "y", "NaN or infinity", "labels of classes"))
     if labels.ndim == 1:
-        found = np.unique(labels)
-        if len(found) < 2:
-            raise BadValue(bad(name, "y", f"1 class ({found[0]})", "at least 2 classes"))
-        return found
+        classes = np.unique(labels)
+        if len(classes) < 2:
+            raise BadValue(bad(name, "y", f"1 class ({classes[0]})", "at least 2 classes"))
+        return classes
     if estimator.__sklearn_tags__().target_tags.single_output:  # labels for each row, in columns of zeros and ones
         return np.arange(labels.shape[1])
     return [np.unique(column) for column in labels.T]
@@ -339,8 +339,8 @@ def _classes(name: str, estimator: Any, labels: Values) -> Any:
 
 def _among(name: str, labels: Values, known: Any) -> Any:
     """Return classes that are known, which labels must be among."""
-    found = np.unique(labels)
-    other = found[~np.isin(found, known)] if labels.ndim == 1 else found[:0]
+    distinct = np.unique(labels)
+    other = distinct[~np.isin(distinct, known)] if labels.ndim == 1 else distinct[:0]
     if len(other):
         raise BadValue(bad(name, "y", f"labels with {other[0]!s}", f"labels of the classes {list(known)}"))
     return known

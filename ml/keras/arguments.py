@@ -51,8 +51,8 @@ def check_part(part: Any) -> float:
 
 def split(part: float, *arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, Any, Any]]:
     """Return arrays without their last rows, and these; None stays."""
-    found: list[Any] = [a if a is None or isinstance(a, ArrayBase) else np.asarray(a) for a in arrays]
-    shapes = [a.shape for a in found if a is not None]
+    inputs: list[Any] = [a if a is None or isinstance(a, ArrayBase) else np.asarray(a) for a in arrays]
+    shapes = [a.shape for a in inputs if a is not None]
     rows = shapes[0][0]
     if any(not s or s[0] != rows for s in shapes):
         raise ShapeError(bad("fit", "x, y", ", ".join(map(str, shapes)), "equally many rows"))
@@ -61,8 +61,8 @@ def split(part: float, *arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, Any, A
         raise ArgumentError(
             bad("fit", "validation_split", part, f"a part of {rows} rows that leaves some on both sides")
         )
-    x, y, weight = (None if a is None else a[at:] for a in found)
-    return tuple(None if a is None else a[:at] for a in found), (x, y, weight)
+    x, y, weight = (None if a is None else a[at:] for a in inputs)
+    return tuple(None if a is None else a[:at] for a in inputs), (x, y, weight)
 
 
 def weights_of(class_weight: Any, y: Any, sample_weight: Any) -> Any:
@@ -90,9 +90,9 @@ class _Weigh:
     weights: Values
 
     def __call__(self, labels: Values) -> Values:
-        found = np.argmax(labels, axis=-1) if labels.shape[-1] != 1 else labels[..., 0]
-        found = np.round(found).astype(np.int64)
+        class_ids = np.argmax(labels, axis=-1) if labels.shape[-1] != 1 else labels[..., 0]
+        class_ids = np.round(class_ids).astype(np.int64)
         if not len(self.classes):
-            return np.ones(found.shape, np.float32)
-        at = np.minimum(np.searchsorted(self.classes, found), len(self.classes) - 1)
-        return np.where(self.classes[at] == found, self.weights[at], np.float32(1.0))
+            return np.ones(class_ids.shape, np.float32)
+        at = np.minimum(np.searchsorted(self.classes, class_ids), len(self.classes) - 1)
+        return np.where(self.classes[at] == class_ids, self.weights[at], np.float32(1.0))

@@ -110,5 +110,5 @@ def backend() -> Backend:
     name = importlib.import_module("keras").backend.backend()
     if name not in MODULES:
         raise ArgumentError(bad("distribute", "KERAS_BACKEND", name, f"one of {', '.join(MODULES)}"))
-    found: Backend = importlib.import_module(MODULES[name], __package__).BACKEND
-    return found
+    implementation: Backend = importlib.import_module(MODULES[name], __package__).BACKEND
+    return implementation

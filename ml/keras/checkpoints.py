@@ -61,9 +61,9 @@ def read_checkpoint(model: Any, path: str | Path) -> Progressed:
     """Take a checkpoint's weights and optimiser state into a model; return how far training had come."""
     target = check_path("resume", path)
     try:
-        with zipfile.ZipFile(target) as archive, np.load(io.BytesIO(archive.read(MEMBER))) as found:
-            speed = [found[f"speed{i}"] for i in range(len(found.files) - 2)]
-            done = Progressed(int(found["epochs"]), found["own"], speed)
+        with zipfile.ZipFile(target) as archive, np.load(io.BytesIO(archive.read(MEMBER))) as npz:
+            speed = [npz[f"speed{i}"] for i in range(len(npz.files) - 2)]
+            done = Progressed(int(npz["epochs"]), npz["own"], speed)
     except (OSError, KeyError, zipfile.BadZipFile) as error:
         raise ArgumentError(bad("fit", "resume", str(target), "a checkpoint that fit(checkpoint=) wrote")) from error
     scope = importlib.import_module("keras.saving").custom_object_scope
@@ -88,9 +88,9 @@ def _slots(model: Any, saved: Any) -> list[tuple[Any, Any]]:
 
 def check_path(name: str, path: str | Path) -> Path:
     """Return the path of a checkpoint: one of a folder that is there, ending in ".keras"."""
-    found = Path(path)
-    if found.suffix != ".keras":
+    checkpoint = Path(path)
+    if checkpoint.suffix != ".keras":
         raise ArgumentError(bad("fit", name, str(path), "a path that ends in '.keras'"))
-    if not found.parent.is_dir():
+    if not checkpoint.parent.is_dir():
         raise ArgumentError(bad("fit", name, str(path), "a path in a folder that exists"))
-    return found
+    return checkpoint

@@ -44,11 +44,11 @@ def check_model(model: Any, operation: str = "distribute") -> None:
         raise ArgumentError(bad(operation, "model", type(model).__name__, "a Keras model"))
     for name in ("inputs", "outputs"):
         try:
-            found = getattr(model, name, None)
+            tensors = getattr(model, name, None)
         except (AttributeError, ValueError):  # not built yet
             continue
-        if isinstance(found, list | tuple | dict) and len(found) > 1:
-            came = f"{type(model).__name__} of {len(found)} {name}"
+        if isinstance(tensors, list | tuple | dict) and len(tensors) > 1:
+            came = f"{type(model).__name__} of {len(tensors)} {name}"
             raise ArgumentError(bad(operation, "model", came, "a model with one input and one output"))
 
 
@@ -102,9 +102,11 @@ def held_out(value: Any) -> tuple[Any, Any, Any] | None:
 
 def check_callbacks(callbacks: Any) -> list[Any]:
     """Return callbacks as a list; raise for those that want to be called for each batch."""
-    found = list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks] if callbacks is not None else []
+    callback_list = (
+        list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks] if callbacks is not None else []
+    )
     base = importlib.import_module("keras.callbacks").Callback
-    for callback in found:
+    for callback in callback_list:
         if not isinstance(callback, base):
             raise ArgumentError(bad("fit", "callbacks", type(callback).__name__, "Keras's callbacks"))
         names = [n for n in BATCH if n in vars(callback) or getattr(type(callback), n) is not getattr(base, n)]
@@ -113,4 +115,4 @@ def check_callbacks(callbacks: Any) -> list[Any]:
             expected = "callbacks for epochs, since an epoch is one compiled function (Keras's own fit calls them)"
             came = f"{type(callback).__name__} with {', '.join(names)}"
             raise ArgumentError(bad("fit", "callbacks", came, expected))
-    return found
+    return callback_list

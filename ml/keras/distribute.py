@@ -218,7 +218,7 @@ class Distributed:
         refuse(others)
         for name, value in (("x", x), ("y", y)):
             check_rows(name, value)
-        held, given, epochs = held_out(validation_data), check_callbacks(callbacks), count_of("epochs", epochs)
+        held, callback_list, epochs = held_out(validation_data), check_callbacks(callbacks), count_of("epochs", epochs)
         initial_epoch = count_of("initial_epoch", initial_epoch, least=0)
         if initial_epoch and resume is not None:
             raise ArgumentError(bad("fit", "initial_epoch", initial_epoch, "0 with resume, which tells it"))
@@ -274,9 +274,9 @@ class Distributed:
         bar = Progress("fit", epochs, sum(parts.sizes), done, shown=verbose not in (0, 2))
         seconds: list[float] = []
         rate = mine.rate
-        if given:
+        if callback_list:
             build_metrics(self.model, some)
-        listeners = listen(given, self.model, epochs, verbose)
+        listeners = listen(callback_list, self.model, epochs, verbose)
         listeners.on_train_begin()
         self.model.history.seconds = seconds
         try:
@@ -288,13 +288,15 @@ class Distributed:
                     logs = collect_metrics(recipe, names, rounds.epoch(epoch, count, bar), some)
                     lost = lost or _is_lost(epoch, logs)
                     keeps = checkpoint is not None and (epoch + 1) % checkpoint_every == 0
-                    if given or held is not None or keeps or epoch + 1 == epochs:  # else nobody looks at the weights
+                    if (
+                        callback_list or held is not None or keeps or epoch + 1 == epochs
+                    ):  # else nobody looks at the weights
                         Variables(self.model).put(rounds.state)
                     logs |= _held_out(self.model, recipe, held, size, listeners)
                     seconds.append(time.perf_counter() - begin)
                     bar.epoch(epoch, logs)
                     bar.hide()
-                    watch_loss(given, logs, whole)
+                    watch_loss(callback_list, logs, whole)
                     listeners.on_epoch_end(epoch, logs)
                     last = epoch + 1 == epochs or self.model.stop_training
                     if last or keeps:
@@ -400,8 +402,8 @@ class Distributed:
         """
         check_compiled(self.model, "evaluate")
         size = count_of("batch_size", LARGE if batch_size is None else batch_size, "evaluate")
-        told = evaluate_rows(self.model, x, y, size, sample_weight)
-        return told if return_dict else list_metrics(told)
+        metrics = evaluate_rows(self.model, x, y, size, sample_weight)
+        return metrics if return_dict else list_metrics(metrics)
 
 
 def distribute(model: Any) -> Distributed:
@@ -449,9 +451,9 @@ def _held_out(
         return {}
     x, y, weight = held
     listeners.on_test_begin()
-    told = evaluate_rows(model, x, y, max(size, HELD_OUT), weight, recipe)
-    listeners.on_test_end(told)
-    return {f"val_{name}": value for name, value in told.items()}
+    metrics = evaluate_rows(model, x, y, max(size, HELD_OUT), weight, recipe)
+    listeners.on_test_end(metrics)
+    return {f"val_{name}": value for name, value in metrics.items()}
 
 
 def _warn_of_apart(names: tuple[str, ...]) -> None:

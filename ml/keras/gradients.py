@@ -77,8 +77,8 @@ class KerasGradient:
                 copy.variables.reseed(at.shard)
             logs, gradients = copy.gradients(some)
             means = {name: logs[name] for name in self.means if name in logs}
-            told = RoundMetrics(float(len(some[0])), means, copy.counters.sums())
-            return {"gradients": gradients, **copy.variables.untrained()}, copy.variables.own_apart(), told
+            metrics = RoundMetrics(float(len(some[0])), means, copy.counters.sums())
+            return {"gradients": gradients, **copy.variables.untrained()}, copy.variables.own_apart(), metrics
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,8 @@ def predict(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> Any:
     rows = _rows("predict", X)
     build(model, rows)
     kind = "string" if rows.dtype.kind in "SU" else str(rows.dtype)
-    told = model.compute_output_spec(importlib.import_module("keras").KerasTensor(rows.shape, kind))
-    shape, name = told.shape[1:], str(told.dtype)
+    output_spec = model.compute_output_spec(importlib.import_module("keras").KerasTensor(rows.shape, kind))
+    shape, name = output_spec.shape[1:], str(output_spec.dtype)
     dtype = np.dtype("float32" if name == "bfloat16" else name)  # which arrays don't hold
     task = _Predict(Recipe.of(model), Variables(model).shared(), batch_size, dtype)
     grid = Grid([rows.expr.grid.axes[0], *(Axis.whole(n) for n in shape)])
@@ -71,18 +71,18 @@ def evaluate_rows(
     """
     build(model, X)
     recipe, state = recipe or Recipe.of(model), Variables(model).shared()
-    given = [X, y] if weight is None else [X, y, weight]
-    if not any(isinstance(one, ArrayBase) for one in given):
-        found = tuple(column(np.asarray(one)) if i == 1 else np.asarray(one) for i, one in enumerate(given))
-        _check_lengths(found)
+    inputs = [X, y] if weight is None else [X, y, weight]
+    if not any(isinstance(one, ArrayBase) for one in inputs):
+        ndarrays = tuple(column(np.asarray(one)) if i == 1 else np.asarray(one) for i, one in enumerate(inputs))
+        _check_lengths(ndarrays)
         if weight is not None:
-            some_weight("evaluate", as_array("evaluate", "sample_weight", found[2]))
+            some_weight("evaluate", as_array("evaluate", "sample_weight", ndarrays[2]))
         with borrow_replica(recipe) as copy:
             copy.variables.put(state)
-            return copy.counters.order(copy.test(found, batch_size))
+            return copy.counters.order(copy.test(ndarrays, batch_size))
     rows = _rows("evaluate", X)
     arguments = ("y", "sample_weight")
-    rest = [as_array("evaluate", name, one) for name, one in zip(arguments, given[1:], strict=False)]
+    rest = [as_array("evaluate", name, one) for name, one in zip(arguments, inputs[1:], strict=False)]
     arrays = [rows, *(column(one) if i == 0 else one for i, one in enumerate(rest))]
     _check_lengths(arrays)
     if weight is not None:
@@ -107,8 +107,8 @@ def evaluate_rows(
 
 def _first(arrays: list[Array]) -> tuple[Values, ...]:
     """Return some rows, computed."""
-    found = compute(*(a[:SOME] for a in arrays))
-    return tuple(np.asarray(f) for f in found)
+    computed = compute(*(a[:SOME] for a in arrays))
+    return tuple(np.asarray(f) for f in computed)
 
 
 def _blocks(arrays: list[Array]) -> Iterator[tuple[Values, ...]]:
@@ -131,8 +131,8 @@ def list_metrics(told: dict[str, float]) -> Any:
     """Return what Keras's `evaluate` returns unless it is asked for a dict: a list, or the one number there is."""
     if "loss" in told:
         told = {"loss": told["loss"], **told}
-    found = list(told.values())
-    return found[0] if len(found) == 1 else found
+    values = list(told.values())
+    return values[0] if len(values) == 1 else values
 
 
 def _check_lengths(arrays: Any) -> None:
@@ -155,10 +155,12 @@ class _Predict:
             copy.variables.put(self.weights)
             starts = range(0, max(len(rows), 1), self.size)
             parts = [copy.model(backend().take(rows[i : i + self.size]), training=False) for i in starts]
-            found = np.concatenate([np.asarray(part) for part in parts])
-        if not np.can_cast(found.dtype, self.dtype, "same_kind"):
-            raise DTypeError(bad("predict", "model", found.dtype, f"{self.dtype}, which its output is said to have"))
-        return found.astype(self.dtype, copy=False)
+            predictions = np.concatenate([np.asarray(part) for part in parts])
+        if not np.can_cast(predictions.dtype, self.dtype, "same_kind"):
+            raise DTypeError(
+                bad("predict", "model", predictions.dtype, f"{self.dtype}, which its output is said to have")
+            )
+        return predictions.astype(self.dtype, copy=False)
 
 
 def evaluate(*given: Any) -> Values:
@@ -169,8 +171,8 @@ def evaluate(*given: Any) -> Values:
         return np.zeros(1 + len(names.means) + names.sums)
     with borrow_replica(recipe) as copy:
         copy.variables.put(weights)
-        told = copy.test(tuple(rows), size)
-        return np.concatenate([[count], [told[n] * count for n in names.means], copy.counters.sums()])
+        metrics = copy.test(tuple(rows), size)
+        return np.concatenate([[count], [metrics[n] * count for n in names.means], copy.counters.sums()])
 
 
 def _rows(operation: str, X: Any) -> Array:

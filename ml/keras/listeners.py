@@ -40,7 +40,7 @@ def watch_loss(given: list[Any], logs: dict[str, Any], batches: int) -> None:
 
 def _say(epochs: int) -> Any:
     def line(epoch: int, logs: Any) -> None:
-        told = " - ".join(f"{name}: {value:.4g}" for name, value in (logs or {}).items())
-        print(f"Epoch {epoch + 1}/{epochs} - {told}", flush=True)
+        text = " - ".join(f"{name}: {value:.4g}" for name, value in (logs or {}).items())
+        print(f"Epoch {epoch + 1}/{epochs} - {text}", flush=True)
 
     return line

@@ -71,12 +71,12 @@ class Counters:
 
     def sums(self) -> Values:
         """Return what has been counted since the last reset."""
-        found = _numbers(self.model.metrics_variables)
-        if self._fresh is None or self._fresh.size != found.size:
+        counts = _numbers(self.model.metrics_variables)
+        if self._fresh is None or self._fresh.size != counts.size:
             self.model.reset_metrics()
             self._fresh = _numbers(self.model.metrics_variables)
-            self._write(found)
-        return found - self._fresh
+            self._write(counts)
+        return counts - self._fresh
 
     def read_metrics(self, sums: Values) -> dict[str, Any]:
         """Return what the metrics tell where so much has been counted."""
@@ -106,12 +106,12 @@ class Counters:
             if end > begin:
                 test(begin, end)
             states.append([_numbers(m.variables) for m in metrics])
-        found = []
+        names = []
         for metric, fresh, one, other, whole in zip(metrics, *states, strict=True):
             summed = all(getattr(v, "aggregation", "sum") == "sum" for v in metric.variables)
             if not summed or not np.allclose(one + other - fresh, whole, rtol=1e-4, atol=1e-5, equal_nan=True):
-                found.append(metric.name)
-        return tuple(found)
+                names.append(metric.name)
+        return tuple(names)
 
     def _write(self, numbers: Values) -> None:
         begin = 0
@@ -127,13 +127,13 @@ def _numbers(variables: Any) -> Values:
 
 def plain_logs(logs: dict[str, Any]) -> dict[str, Any]:
     """Return what a step has told as numbers; what lies in dicts within, as Keras's `fit` does, by its own names."""
-    found: dict[str, Any] = {}
+    flat_logs: dict[str, Any] = {}
     for name, value in logs.items():
-        found |= plain_logs(value) if isinstance(value, dict) else {name: plain(value)}
-    return found
+        flat_logs |= plain_logs(value) if isinstance(value, dict) else {name: plain(value)}
+    return flat_logs
 
 
 def plain(value: Any) -> Any:
     """Return a number as such, several as an array."""
-    found = np.asarray(value)
-    return float(found) if found.ndim == 0 else found
+    array = np.asarray(value)
+    return float(array) if array.ndim == 0 else array

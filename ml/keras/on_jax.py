@@ -79,15 +79,15 @@ class Jax(Backend):
         """See `Backend.gradients`."""
 
         def step(state: Any, rows: Any) -> Any:
-            found: list[list[Any]] = []
+            collected: list[list[Any]] = []
 
             def keep(slots: Any, given: Any, weights: Any) -> Any:
-                found.append(list(given))
+                collected.append(list(given))
                 return weights, slots
 
             with replace_step(model.optimizer, "stateless_apply", keep):
                 logs, after = model.train_step(state, rows)
-            return (logs, take_gradients(found)), after
+            return (logs, take_gradients(collected)), after
 
         compiled = importlib.import_module("jax").jit(step)
 
@@ -143,5 +143,5 @@ def _step(parts: tuple[Any, ...], function: Callable[[Any], Any]) -> dict[str, A
     for part, values in zip(parts, state, strict=True):
         for variable, value in zip(part, values, strict=True):
             variable.assign(value)
-    found: dict[str, Any] = logs
-    return found
+    metrics: dict[str, Any] = logs
+    return metrics

@@ -81,8 +81,8 @@ class TensorFlow(Backend):
         compiled = tf.function(loop, jit_compile=mode == "xla", autograph=False)
 
         def train(rows: tuple[Values, ...], order: Values, count: int) -> dict[str, Any]:
-            found: dict[str, Any] = compiled(tuple(_tensor(r) for r in rows), order, np.int32(count))
-            return found
+            logs: dict[str, Any] = compiled(tuple(_tensor(r) for r in rows), order, np.int32(count))
+            return logs
 
         return train
 
@@ -93,8 +93,8 @@ class TensorFlow(Backend):
         compiled = tf.function(model.train_step, autograph=False)
 
         def train(rows: tuple[Values, ...]) -> dict[str, Any]:
-            found: dict[str, Any] = compiled(tuple(tf.constant(r) for r in rows))
-            return found
+            logs: dict[str, Any] = compiled(tuple(tf.constant(r) for r in rows))
+            return logs
 
         return train
 
@@ -103,17 +103,17 @@ class TensorFlow(Backend):
         tf: Any = importlib.import_module("tensorflow")
 
         def step(rows: Any) -> Any:
-            found: list[list[Any]] = []
-            with replace_step(model.optimizer, "apply", lambda given, variables=None: found.append(list(given))):
+            collected: list[list[Any]] = []
+            with replace_step(model.optimizer, "apply", lambda given, variables=None: collected.append(list(given))):
                 logs = model.train_step(rows)
-            pairs = zip(take_gradients(found), model.trainable_variables, strict=True)
+            pairs = zip(take_gradients(collected), model.trainable_variables, strict=True)
             return logs, [tf.zeros(v.shape, v.dtype) if g is None else tf.convert_to_tensor(g) for g, v in pairs]
 
         compiled = tf.function(step, autograph=False)
 
         def gradients(rows: tuple[Values, ...]) -> tuple[dict[str, Any], list[Any]]:
-            made: tuple[dict[str, Any], list[Any]] = compiled(tuple(tf.constant(r) for r in rows))
-            return made
+            logs_and_gradients: tuple[dict[str, Any], list[Any]] = compiled(tuple(tf.constant(r) for r in rows))
+            return logs_and_gradients
 
         return gradients
 
@@ -138,16 +138,16 @@ class TensorFlow(Backend):
         compiled = tf.function(model.test_step, reduce_retracing=True, autograph=False)
 
         def test(rows: tuple[Values, ...]) -> dict[str, Any]:
-            found: dict[str, Any] = compiled(tuple(tf.constant(r) for r in rows))
-            return found
+            logs: dict[str, Any] = compiled(tuple(tf.constant(r) for r in rows))
+            return logs
 
         return test
 
     def find_metrics(self, model: Any, rows: tuple[Values, ...]) -> dict[str, Any]:
         """See `Backend.find_metrics`."""
         tf: Any = importlib.import_module("tensorflow")
-        found: dict[str, Any] = model.train_step(tuple(tf.constant(r) for r in rows))
-        return found
+        logs: dict[str, Any] = model.train_step(tuple(tf.constant(r) for r in rows))
+        return logs
 
 
 BACKEND = TensorFlow()

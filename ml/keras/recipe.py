@@ -70,9 +70,9 @@ class Recipe:
             rate["learning_rate"] = 0.0
         rate.pop("name", None)
         names = {layer.name: f"layer {i}" for i, layer in enumerate(model._flatten_layers(recursive=True))}
-        told = json.dumps(_rename(config, names, {}), sort_keys=True, default=repr).encode()
-        name = blake2b(told + custom + repr(pace).encode(), digest_size=16).digest()
-        content = _name_content(told, objects, model) if agreed() else b""
+        config_json = json.dumps(_rename(config, names, {}), sort_keys=True, default=repr).encode()
+        name = blake2b(config_json + custom + repr(pace).encode(), digest_size=16).digest()
+        content = _name_content(config_json, objects, model) if agreed() else b""
         return cls(
             name,
             keras.backend.backend(),
@@ -99,11 +99,11 @@ class Recipe:
         try:
             custom, names = pickle.loads(self.custom)
             with _custom(custom), under_policy(self.policy):
-                made = pickle.loads(self.pickled.value if isinstance(self.pickled, Shared) else self.pickled)
+                model = pickle.loads(self.pickled.value if isinstance(self.pickled, Shared) else self.pickled)
             for name, before in names.items():
                 custom[name].__name__ = before
-            self.pace.set(made)
-            return made
+            self.pace.set(model)
+            return model
         except Exception as error:
             expected = "one that Keras can save and load, with a get_config() that fits its constructor"
             why = (str(error).splitlines() or [""])[0]
@@ -129,10 +129,10 @@ def _name_content(told: bytes, objects: dict[str, Any], model: Any) -> bytes:
 def _rename(value: Any, names: dict[str, str], shared: dict[int, int]) -> Any:
     """Return a configuration without what differs from model to model, and the ids of what it has several times."""
     if isinstance(value, dict):
-        found = {key: _rename(one, names, shared) for key, one in value.items()}
-        if "shared_object_id" in found:
-            found["shared_object_id"] = shared.setdefault(found["shared_object_id"], len(shared))
-        return found
+        renamed = {key: _rename(one, names, shared) for key, one in value.items()}
+        if "shared_object_id" in renamed:
+            renamed["shared_object_id"] = shared.setdefault(renamed["shared_object_id"], len(shared))
+        return renamed
     if isinstance(value, list | tuple):
         return [_rename(one, names, shared) for one in value]
     return names.get(value, value) if isinstance(value, str) else value
@@ -141,17 +141,17 @@ def _rename(value: Any, names: dict[str, str], shared: dict[int, int]) -> Any:
 def custom_objects(model: Any) -> dict[str, Any]:
     """Return the classes and functions that the user wrote for a model, by the names that Keras looks up."""
     registered = importlib.import_module("keras.saving").get_registered_name
-    found: dict[str, Any] = {}
+    objects: dict[str, Any] = {}
     for value in _parts(model):
         kind = value if isinstance(value, type | FunctionType) else type(value)
         if not _is_keras(kind):
-            found |= {kind.__name__: kind, registered(kind): kind}
-    return found
+            objects |= {kind.__name__: kind, registered(kind): kind}
+    return objects
 
 
 def _custom(objects: dict[str, Any]) -> AbstractContextManager[Any]:
-    found: AbstractContextManager[Any] = importlib.import_module("keras.saving").custom_object_scope(objects)
-    return found
+    scope: AbstractContextManager[Any] = importlib.import_module("keras.saving").custom_object_scope(objects)
+    return scope
 
 
 @contextmanager

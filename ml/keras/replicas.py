@@ -95,8 +95,8 @@ class Replica:
         """Return what a step on all rows as one batch tells, and its gradients; weights stay as they are."""
         self.model.reset_metrics()
         step = self._function(("gradients",), lambda: backend().gradients(self.model))
-        logs, found = step(rows)
-        return plain_logs(logs), [backend().read(g) for g in found]
+        logs, gradients = step(rows)
+        return plain_logs(logs), [backend().read(g) for g in gradients]
 
     def apply(self, gradients: list[Values]) -> None:
         """Let the optimiser step by some gradients."""
@@ -117,9 +117,9 @@ class Replica:
             try:
                 logs: dict[str, Any] = {}
                 for rows in blocks():
-                    given = tuple(_as_keras(r) for r in rows)
-                    for i in range(0, len(given[0]), size):
-                        logs = test(tuple(r[i : i + size] for r in given))
+                    tensors = tuple(_as_keras(r) for r in rows)
+                    for i in range(0, len(tensors[0]), size):
+                        logs = test(tuple(r[i : i + size] for r in tensors))
                 return plain_logs(logs)
             except Exception as error:
                 self._tests_compiled = False
@@ -127,8 +127,8 @@ class Replica:
         parts = [np.concatenate(some) for some in zip(*blocks(), strict=True)]
         weights = {"sample_weight": parts[2]} if len(parts) > 2 else {}
         how = {"batch_size": size, "verbose": 0, "return_dict": True}
-        told: dict[str, Any] = self.model.evaluate(*parts[:2], **weights, **how)
-        return plain_logs(told)
+        metrics: dict[str, Any] = self.model.evaluate(*parts[:2], **weights, **how)
+        return plain_logs(metrics)
 
     def tells(self, rows: tuple[Values, ...], some: Callable[[], tuple[Values, ...]]) -> Names:
         """Return the names of what `test` tells of such rows, of zeros; `some` returns others, should these be needed.
@@ -136,12 +136,12 @@ class Replica:
         They are where a test or a metric is the user's own, of which some rows must show how it adds up.
         """
         if self._tells is None:
-            found = self.counters.names(self.test(rows, 1))
-            if found.means or any(self.counters.of_users()):
+            names = self.counters.names(self.test(rows, 1))
+            if names.means or any(self.counters.of_users()):
                 rows = some()
                 apart = self.apart(rows)
-                found = self.counters.names(self.test(rows, len(rows[0])), apart)
-            self._tells = found
+                names = self.counters.names(self.test(rows, len(rows[0])), apart)
+            self._tells = names
         return self._tells
 
     def apart(self, rows: tuple[Values, ...]) -> tuple[str, ...]:
@@ -182,8 +182,8 @@ class Replica:
             numbers = np.concatenate([numbers, np.arange(rest.start, rest.stop)])
         picked = [r[numbers] for r in rows]
         weights = {"sample_weight": picked[2]} if len(picked) > 2 else {}
-        told = self.model.fit(*picked[:2], **weights, batch_size=size, epochs=1, shuffle=False, verbose=0)
-        return {name: values[-1] for name, values in told.history.items()}
+        history = self.model.fit(*picked[:2], **weights, batch_size=size, epochs=1, shuffle=False, verbose=0)
+        return {name: values[-1] for name, values in history.history.items()}
 
 
 def _as_keras(rows: Values) -> Values:
@@ -224,14 +224,14 @@ def borrow_replica(recipe: Recipe) -> Iterator[Replica]:
         _idle.move_to_end(recipe.name)
         while len(_idle) > MOST:
             _idle.popitem(last=False)
-        found = idle.pop() if idle else None
-    if found is None:
+        replica = idle.pop() if idle else None
+    if replica is None:
         with _building:
             _prepare(recipe.backend, recipe.log_level)
-            found = Replica(recipe.load())
-    yield found
+            replica = Replica(recipe.load())
+    yield replica
     with _lock:  # not after an error, which may have left it in any state
-        _idle.get(recipe.name, []).append(found)
+        _idle.get(recipe.name, []).append(replica)
 
 
 def import_ahead() -> object:

@@ -74,8 +74,8 @@ class Sequential(keras.Sequential):
         >>> model.fit(X, X[:, 0], batch_size=16, epochs=2, shards=2, verbose=0).epoch
         [0, 1]
         """
-        given = [*args, *keywords.values()]
-        if is_lazy(x, y, *given, *(one for some in given if isinstance(some, list | tuple) for one in some)):
+        arguments = [*args, *keywords.values()]
+        if is_lazy(x, y, *arguments, *(one for some in arguments if isinstance(some, list | tuple) for one in some)):
             return Distributed(self).fit(x, y, *args, **keywords)
         return super().fit(x, y, *args, **keywords)
 

@@ -151,8 +151,8 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             return PartialFit.of(operation, self.estimator, None, False, self.seed, scorers), None
         classes = labels_of(operation, y)
         # A function of what a trial told asks for the loss too, where the classifier knows one.
-        given = self._scoring.given
-        loss = given == "loss" or (callable(given) and hasattr(self.estimator, "predict_proba"))
+        criterion = self._scoring.given
+        loss = criterion == "loss" or (callable(criterion) and hasattr(self.estimator, "predict_proba"))
         labels = np.asarray(y.compute())
         return PartialFit.of(operation, self.estimator, classes, loss, self.seed, scorers, labels), labels
 
@@ -185,10 +185,10 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     def _refit(self, learner: Any, every: Any) -> None:
         begin, self._by = time.perf_counter(), learner
         first = learner.pack(learner.start(self.best_params_))
-        made, _ = Trials(learner, [every], self.shards, self.seed).advance(
+        trained, _ = Trials(learner, [every], self.shards, self.seed).advance(
             [[[first] * self.shards]], 0, self.best_epochs_
         )
-        self.best_estimator_ = learner.model(learner.unpack(made[0][0][0]))
+        self.best_estimator_ = learner.model(learner.unpack(trained[0][0][0]))
         self.refit_time_ = time.perf_counter() - begin
 
     def __getattr__(self, name: str) -> Any:
@@ -278,23 +278,23 @@ class _Rungs:
     def run(self, plan: Plan) -> list[TrialEntry]:
         """Return the entries of all rungs."""
         entries: list[TrialEntry] = []
-        found: list[float] | None = None
+        scores: list[float] | None = None
         for number in range(1 << 30):
             try:
-                rung = next(plan) if found is None else plan.send(found)
+                rung = next(plan) if scores is None else plan.send(scores)
             except StopIteration:
                 break
             known = self.journal.rung(number)
             if known is None:
                 self._restore(number - 1, rung)
-                told = self._train(rung)
-                self._write(number, rung, told)
+                metrics = self._train(rung)
+                self._write(number, rung, metrics)
             else:
-                told = [[FoldMetrics(**fold) for fold in trial] for trial in known["told"]]
-            made = [self._entry(rung, c, t) for c, t in zip(rung.candidates, told, strict=True)]
-            entries += made
-            found = [e.mean for e in made]
-            if self.search.threshold is not None and any(value >= self.search.threshold for value in found):
+                metrics = [[FoldMetrics(**fold) for fold in trial] for trial in known["told"]]
+            new_entries = [self._entry(rung, c, t) for c, t in zip(rung.candidates, metrics, strict=True)]
+            entries += new_entries
+            scores = [e.mean for e in new_entries]
+            if self.search.threshold is not None and any(value >= self.search.threshold for value in scores):
                 break
         return entries
 
@@ -314,18 +314,18 @@ class _Rungs:
         return TrialEntry(candidate, rung.bracket, rung.iteration, rung.epochs, told, values)
 
     def _train(self, rung: Rung) -> list[list[FoldMetrics]]:
-        told: dict[int, list[FoldMetrics]] = {}
+        metrics: dict[int, list[FoldMetrics]] = {}
         for candidate in rung.candidates:
             if candidate not in self.models:
                 first = self._first(candidate)
                 self.models[candidate] = 0, [[first] * self.search.shards for _ in self.trials.folds]
         for begin in sorted({self.models[c][0] for c in rung.candidates}):
             some = [c for c in rung.candidates if self.models[c][0] == begin]
-            made, tests = self.trials.advance([self.models[c][1] for c in some], begin, rung.epochs)
-            self.models.update((c, (rung.epochs, m)) for c, m in zip(some, made, strict=True))
-            told.update(zip(some, tests, strict=True))
+            trained, tests = self.trials.advance([self.models[c][1] for c in some], begin, rung.epochs)
+            self.models.update((c, (rung.epochs, m)) for c, m in zip(some, trained, strict=True))
+            metrics.update(zip(some, tests, strict=True))
         self.models = {c: self.models[c] for c in rung.candidates}
-        return [told[c] for c in rung.candidates]
+        return [metrics[c] for c in rung.candidates]
 
     def _first(self, candidate: int) -> bytes:
         """Return the model of a candidate before it has learnt, or what stands for one that can't be made."""
@@ -348,8 +348,8 @@ class _Rungs:
         for candidate in rung.candidates:
             for fold, shards in enumerate(self.models[candidate][1]):
                 for shard, packed in enumerate(shards):
-                    found = None if failure(packed) else self.learner.arrays(self.learner.unpack(packed))
-                    for leaf, value in enumerate(found or ()):
+                    leaves = None if failure(packed) else self.learner.arrays(self.learner.unpack(packed))
+                    for leaf, value in enumerate(leaves or ()):
                         arrays[f"{candidate}.{fold}.{shard}.{leaf}"] = value
         lines = [[asdict(fold) for fold in trial] for trial in told]
         self.journal.enter(number, {"candidates": rung.candidates, "epochs": rung.epochs, "told": lines}, arrays)

@@ -57,9 +57,9 @@ def cut(
         count = unit
     if array.shape[0] < count:
         raise ShapeError(bad(operation, "X", array.shape, f"at least {count} rows: {parts} parts of {shards} shards"))
-    made = cut_shards(operation, [array, target], count, shuffle, seed, labels)
-    own = (made.arrays[0], made.arrays[1])
-    starts = np.concatenate([[0], np.cumsum(made.sizes)]).tolist()
+    blocks = cut_shards(operation, [array, target], count, shuffle, seed, labels)
+    own = (blocks.arrays[0], blocks.arrays[1])
+    starts = np.concatenate([[0], np.cumsum(blocks.sizes)]).tolist()
     each = count // parts
     folds = []
     for part in range(used):
@@ -112,10 +112,10 @@ def _rows(arrays: tuple[Array, Array], starts: list[int], blocks: list[int]) -> 
     """Return some blocks of rows, which stay blocks; they follow each other but for one gap at most."""
     sizes = [starts[b + 1] - starts[b] for b in blocks]
     runs = np.split(np.asarray(blocks), np.flatnonzero(np.diff(blocks) > 1) + 1)
-    found = []
+    selected = []
     for array in arrays:
         pieces = [array[starts[int(r[0])] : starts[int(r[-1]) + 1]] for r in runs]
         joined = concatenate(pieces) if len(pieces) > 1 else pieces[0]
         rest = [Axis.whole(n) for n in joined.shape[1:]]
-        found.append(regrid(joined, Grid([Axis.of_sizes(sizes), *rest])))
-    return found[0], found[1]
+        selected.append(regrid(joined, Grid([Axis.of_sizes(sizes), *rest])))
+    return selected[0], selected[1]

@@ -63,14 +63,14 @@ class Journal:
         """Return the arrays that were written of a rung's models."""
         if self.folder is None or not (path := self.folder / f"models-{number:04}.npz").exists():
             return {}
-        with np.load(path, allow_pickle=False) as found:
-            return {name: found[name] for name in found.files}
+        with np.load(path, allow_pickle=False) as npz:
+            return {name: npz[name] for name in npz.files}
 
     def _read(self, name: str) -> dict[str, Any] | None:
         if self.folder is None or not (self.folder / name).exists():
             return None
-        found: dict[str, Any] = json.loads((self.folder / name).read_text())
-        return found
+        content: dict[str, Any] = json.loads((self.folder / name).read_text())
+        return content
 
     def _write(self, name: str, told: dict[str, Any]) -> None:
         assert self.folder is not None

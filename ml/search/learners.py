@@ -146,8 +146,8 @@ class PartialFit:
         out[0] = len(X)
         X, y = np.ascontiguousarray(X), np.ascontiguousarray(y)
         if self.outputs:
-            found, truth = (np.asarray(v, np.float64).reshape(len(X), -1) for v in (model.predict(X), y))
-            off = ((found - truth) ** 2).sum(axis=0)
+            predicted, truth = (np.asarray(v, np.float64).reshape(len(X), -1) for v in (model.predict(X), y))
+            off = ((predicted - truth) ** 2).sum(axis=0)
             centre = truth.mean(axis=0)
             out[2] = off.mean()
             out[3:] = np.array([off.mean(), centre.mean(), ((truth - centre) ** 2).sum(axis=0).mean()])
@@ -168,9 +168,9 @@ class PartialFit:
         kind = self.kind(models[0])
         states = [kind.state(m) for m in models]
         layout = StateLayout.of(states[0])
-        found = layout.mean(np.stack([layout.pack(s) for s in states]), np.asarray(rows, np.float64))
+        mean_state = layout.mean(np.stack([layout.pack(s) for s in states]), np.asarray(rows, np.float64))
         for model in models:
-            kind.put(model, layout.unpack(found), kind.own(model))
+            kind.put(model, layout.unpack(mean_state), kind.own(model))
         return models
 
     @staticmethod
@@ -208,9 +208,9 @@ class PartialFit:
         model = kind.template(known, self.classes, [X, y], self.seed)
         model.set_params(**plain.get_params(deep=False))
         layout = StateLayout.of(_learnt(kind, model))
-        found = layout.unpack(pack_arrays(layout, arrays))
-        kind.put(model, found["state"], found["own"])
-        for name, value in found["steps"].items():
+        learnt = layout.unpack(pack_arrays(layout, arrays))
+        kind.put(model, learnt["state"], learnt["own"])
+        for name, value in learnt["steps"].items():
             setattr(model, name, value[()])
         return model
 

@@ -82,12 +82,12 @@ class KerasBuilder:
     def model(model: Model) -> Any:
         """Return what the user gets of a model: it, distributed."""
         recipe, state, own = model
-        made = recipe.load()
-        build_optimizer(made)
-        variables = Variables(made)
+        keras_model = recipe.load()
+        build_optimizer(keras_model)
+        variables = Variables(keras_model)
         variables.put(state, own)
         variables.set_rate(float(state["rate"]))
-        return distribute(made)
+        return distribute(keras_model)
 
     @staticmethod
     def call_best(model: Any, name: str, X: Any) -> Any:
@@ -123,8 +123,8 @@ class KerasBuilder:
         with borrow_replica(recipe) as copy:
             names = copy.tells(*self._rows(X, y))
             copy.variables.put(state, own)
-            told = copy.test((X, column(y)), max(self.size, TESTED))
-            means = [told[n] for n in names.means]
+            metrics = copy.test((X, column(y)), max(self.size, TESTED))
+            means = [metrics[n] for n in names.means]
             return np.concatenate([np.array([1.0, *means]) * len(X), copy.counters.sums()])
 
     def width(self, models: list[bytes]) -> int:
@@ -139,8 +139,8 @@ class KerasBuilder:
         end = 1 + len(names.means)
         means = dict(zip(names.means, (sums[1:end] / sums[0]).tolist(), strict=True))
         with borrow_replica(recipe) as copy:
-            found = copy.collect_metrics(names, means, sums[end : end + names.sums], self._rows()[0])
-        numbers = {name: float(value) for name, value in found.items() if np.ndim(value) == 0}
+            metrics = copy.collect_metrics(names, means, sums[end : end + names.sums], self._rows()[0])
+        numbers = {name: float(value) for name, value in metrics.items() if np.ndim(value) == 0}
         return _score(numbers), numbers["loss"], numbers
 
     def _names(self, recipe: Recipe) -> Names:
@@ -157,8 +157,8 @@ class KerasBuilder:
     def mean(models: list[Model], rows: list[int]) -> list[Model]:
         """Return the shards' models with the average of their weights in place of their own."""
         layout = StateLayout.of(models[0][1])
-        found = layout.mean(np.stack([layout.pack(m[1]) for m in models]), np.asarray(rows, np.float64))
-        return [(recipe, layout.unpack(found), own) for recipe, _, own in models]
+        mean_state = layout.mean(np.stack([layout.pack(m[1]) for m in models]), np.asarray(rows, np.float64))
+        return [(recipe, layout.unpack(mean_state), own) for recipe, _, own in models]
 
     @staticmethod
     def pack(model: Model) -> bytes:
@@ -168,8 +168,8 @@ class KerasBuilder:
     @staticmethod
     def unpack(packed: bytes) -> Model:
         """Return the model of some bytes."""
-        found: Model = pickle.loads(packed)
-        return found
+        model: Model = pickle.loads(packed)
+        return model
 
     @staticmethod
     def arrays(model: Model) -> list[Values]:

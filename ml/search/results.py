@@ -54,34 +54,34 @@ def cv_results(
 
     `several` are the names of scores, where there is more than one; what failed has `error_score`.
     """
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name in ("fit_time", "score_time"):
         times = np.array([[getattr(t, name) for t in e.told] for e in entries])
-        found[f"mean_{name}"], found[f"std_{name}"] = times.mean(axis=1), times.std(axis=1)
+        results[f"mean_{name}"], results[f"std_{name}"] = times.mean(axis=1), times.std(axis=1)
     params = [candidates[e.candidate] for e in entries]
     for name in sorted({name for p in params for name in p}):
         column: Any = np.ma.MaskedArray(np.empty(len(entries), object), mask=True)
         for line, p in enumerate(params):
             if name in p:
                 column[line] = p[name]
-        found[f"param_{name}"] = column
-    found["params"] = params
+        results[f"param_{name}"] = column
+    results["params"] = params
     tables = {"score": [e.worth for e in entries]}
     if several:
         tables = {n: [[t.scores.get(n, error_score) for t in e.told] for e in entries] for n in several}
     for name, table in tables.items():
         scores = np.array(table, np.float64)
         for fold in range(scores.shape[1]):
-            found[f"split{fold}_test_{name}"] = scores[:, fold]
-        found[f"mean_test_{name}"], found[f"std_test_{name}"] = scores.mean(axis=1), scores.std(axis=1)
-        found[f"rank_test_{name}"] = _ranks(scores.mean(axis=1))
+            results[f"split{fold}_test_{name}"] = scores[:, fold]
+        results[f"mean_test_{name}"], results[f"std_test_{name}"] = scores.mean(axis=1), scores.std(axis=1)
+        results[f"rank_test_{name}"] = _ranks(scores.mean(axis=1))
     columns = {
         "iter": [e.iteration for e in entries],
         "n_resources": [e.epochs for e in entries],
         "bracket": [e.bracket for e in entries],
         "candidate": [e.candidate for e in entries],
     }
-    return found | {name: np.array(columns[name]) for name in more}
+    return results | {name: np.array(columns[name]) for name in more}
 
 
 def _ranks(scores: Values) -> Values:

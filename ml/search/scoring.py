@@ -72,12 +72,12 @@ class Scoring:
                 return -told.scores[name.removeprefix("neg_")]
             expected = f"'score', 'loss', 'time' or a metric of the model: {sorted(told.scores)}"
             raise ArgumentError(bad(operation, "scoring", name, expected))
-        given = {"score": told.score, "loss": told.loss, "time": told.fit_time, **told.scores, "epochs": epochs}
-        found: Any = self.given(given | {"params": dict(params)})
+        metrics = {"score": told.score, "loss": told.loss, "time": told.fit_time, **told.scores, "epochs": epochs}
+        score: Any = self.given(metrics | {"params": dict(params)})
         try:
-            return float(found)
+            return float(score)
         except (TypeError, ValueError) as error:
-            raise ArgumentError(bad(operation, "scoring", f"a function that gave {found!r}", "a number")) from error
+            raise ArgumentError(bad(operation, "scoring", f"a function that gave {score!r}", "a number")) from error
 
 
 def _scorer(operation: str, scoring: Any) -> Any:
@@ -96,10 +96,10 @@ def _of_dict(function: Any) -> bool:
     if hasattr(function, "_score_func"):
         return False
     try:
-        found = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return True
-    needed = [p for p in found if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return len(needed) < 2
 
 

@@ -28,8 +28,8 @@ def _all(operation: str, count: int, epochs: Any, patience: Any, threshold: Any)
     patience = epochs if patience is None else _count(operation, "patience", patience)
     best, since = dict.fromkeys(left, -np.inf), dict.fromkeys(left, 0)
     for epoch in range(epochs):
-        found = yield Rung(left, epoch + 1, iteration=epoch)
-        for candidate, value in zip(left, found, strict=True):
+        scores = yield Rung(left, epoch + 1, iteration=epoch)
+        for candidate, value in zip(left, scores, strict=True):
             since[candidate] = 0 if value > best[candidate] else since[candidate] + 1
             best[candidate] = max(best[candidate], value)
         left = [c for c in left if since[c] < patience]
@@ -41,8 +41,8 @@ def _plan_halving(candidates: list[int], epochs: list[int], factor: int, bracket
     """Train up to the first number of epochs, keep the best 1 / factor, go on to the next number."""
     count = len(candidates)
     for iteration, end in enumerate(epochs):
-        found = yield Rung(sorted(candidates), end, bracket, iteration)
-        order = better_first(found)
+        scores = yield Rung(sorted(candidates), end, bracket, iteration)
+        order = better_first(scores)
         kept = max(1, count // factor ** (iteration + 1))
         candidates = [sorted(candidates)[i] for i in order[:kept]]
 
@@ -163,8 +163,8 @@ class GridSearch(Search):
 
     def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
-        found = every(operation, self.param_grid)
-        return found, _all(operation, len(found), self.epochs, self.patience, self.threshold)
+        candidates = every(operation, self.param_grid)
+        return candidates, _all(operation, len(candidates), self.epochs, self.patience, self.threshold)
 
 
 class RandomSearch(Search):
@@ -244,8 +244,8 @@ class RandomSearch(Search):
     def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
         count = _count(operation, "n_iter", self.n_iter)
-        found = random(operation, self.param_distributions, count, self.seed)
-        return found, _all(operation, len(found), self.epochs, self.patience, self.threshold)
+        candidates = random(operation, self.param_distributions, count, self.seed)
+        return candidates, _all(operation, len(candidates), self.epochs, self.patience, self.threshold)
 
 
 class HalvingSearch(Search):
@@ -341,11 +341,11 @@ class HalvingSearch(Search):
         while epochs[-1] * factor <= most:
             epochs.append(epochs[-1] * factor)
         count = factor ** (len(epochs) - 1) if self.n_candidates is None else self.n_candidates
-        found = random(operation, self.param_distributions, _count(operation, "n_candidates", count), self.seed)
+        candidates = random(operation, self.param_distributions, _count(operation, "n_candidates", count), self.seed)
         rungs = 1
-        while rungs < len(epochs) and len(found) // factor**rungs:
+        while rungs < len(epochs) and len(candidates) // factor**rungs:
             rungs += 1
-        return found, _plan_halving(list(range(len(found))), epochs[:rungs], factor, 0)
+        return candidates, _plan_halving(list(range(len(candidates))), epochs[:rungs], factor, 0)
 
 
 class Hyperband(Search):
@@ -441,16 +441,18 @@ class Hyperband(Search):
         brackets = 0
         while factor ** (brackets + 1) <= most:
             brackets += 1
-        found: list[dict[str, Any]] = []
+        candidates: list[dict[str, Any]] = []
         plans = []
         for s in range(brackets, -1, -1):
             count = -(-(brackets + 1) * factor**s // (s + 1))
             drawn = int(np.random.default_rng([self.seed, s]).integers(1 << 31))
             some = random(operation, self.param_distributions, count, drawn)
             epochs = [max(1, round(most / factor ** (s - i))) for i in range(s + 1)]
-            plans.append(_plan_halving(list(range(len(found), len(found) + len(some))), epochs, factor, brackets - s))
-            found += some
-        return found, _chain_plans(plans)
+            plans.append(
+                _plan_halving(list(range(len(candidates), len(candidates) + len(some))), epochs, factor, brackets - s)
+            )
+            candidates += some
+        return candidates, _chain_plans(plans)
 
 
 def _chain_plans(plans: list[Plan]) -> Plan:

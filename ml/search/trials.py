@@ -117,17 +117,17 @@ class _Steps:
         if not self.packed.fits(state):
             return block
         _, seen, seconds = self.packed.read(state)
-        given = self.packed.model(state)
-        if failure(given):
+        model = self.packed.model(state)
+        if failure(model):
             return block
         begin = time.perf_counter()
         try:
-            made, seen = self._train(given, seen, where, rows, int(block_id[1]))
+            trained, seen = self._train(model, seen, where, rows, int(block_id[1]))
         except Exception as error:
             if not self.catches:
                 raise
-            made, seen = pack_failure(error), 1
-        return self.packed.write(made, seen, seconds + time.perf_counter() - begin)[None]
+            trained, seen = pack_failure(error), 1
+        return self.packed.write(trained, seen, seconds + time.perf_counter() - begin)[None]
 
     def _train(self, given: bytes, seen: int, where: Values, rows: tuple[Values, ...], shard: int) -> tuple[bytes, int]:
         model = self.learner.unpack(given)
@@ -172,8 +172,8 @@ class _Tell:
         if self.packed.fits(block[0]) and not failure(self.packed.model(block[0])):
             begin = time.perf_counter()
             try:
-                told = self.learner.tell(self.learner.unpack(self.packed.model(block[0])), X, y)
-                out[1 : 1 + len(told)] = told
+                metrics = self.learner.tell(self.learner.unpack(self.packed.model(block[0])), X, y)
+                out[1 : 1 + len(metrics)] = metrics
             except Exception as error:
                 if not self.catches:
                     raise
@@ -225,21 +225,21 @@ class Trials:
         whole = [shard for trial in models for fold in trial for shard in fold if not failure(shard)]
         width = self.learner.width(whole)
         while True:
-            found = self._compute(models, begin, end, width)
+            by_fold = self._compute(models, begin, end, width)
             packed = _Packed(self.room)
-            largest = max(packed.read(b)[0] for states, _ in found for row in states for b in row)
+            largest = max(packed.read(b)[0] for states, _ in by_fold for row in states for b in row)
             if largest <= self.room - HEAD:
                 break
             self.room = -(-(2 * largest + HEAD) // 4096) * 4096
-        made = [
-            [[packed.model(b) for b in states[t]] for states, _ in found]  # a fold's states
+        trained = [
+            [[packed.model(b) for b in states[t]] for states, _ in by_fold]  # a fold's states
             for t in range(len(models))
         ]
-        told = [
-            [self._read_metrics(packed, states[t], tests[t]) for states, tests in found if tests is not None]
+        metrics = [
+            [self._read_metrics(packed, states[t], tests[t]) for states, tests in by_fold if tests is not None]
             for t in range(len(models))
         ]
-        return made, told
+        return trained, metrics
 
     def _read_metrics(self, packed: _Packed, states: Values, tests: Values) -> FoldMetrics:
         model = packed.model(states[0])
@@ -259,14 +259,14 @@ class Trials:
         for number, fold in enumerate(self.folds):
             states = self._train([trial[number] for trial in models], number, begin, end)
             lazy += [states] if fold.test is None else [states, self._test(states, fold.test, width)]
-        made = list(compute(*lazy))
-        found: list[tuple[Values, Values | None]] = []
+        computed = list(compute(*lazy))
+        by_fold: list[tuple[Values, Values | None]] = []
         for fold in self.folds:
-            states = made.pop(0).reshape(len(models), self.shards, self.room)
+            states = computed.pop(0).reshape(len(models), self.shards, self.room)
             columns = 1 + width + TEXT
-            tests = None if fold.test is None else made.pop(0).reshape(len(models), -1, columns)
-            found.append((states, tests))
-        return found
+            tests = None if fold.test is None else computed.pop(0).reshape(len(models), -1, columns)
+            by_fold.append((states, tests))
+        return by_fold
 
     def _train(self, models: list[list[bytes]], number: int, begin: int, end: int) -> Array:
         packed, fold = _Packed(self.room), self.folds[number]

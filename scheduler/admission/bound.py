@@ -90,28 +90,34 @@ def find_bound(
         Tokens of stages whose chunks stay in arenas, as `persist` has them.
     """
     sources = {s.token: s.data for s in stages if s.data is not None}
-    made = [s for s in stages if s.data is None or not (room.embedded or s.data.file is not None)]
+    computed = [s for s in stages if s.data is None or not (room.embedded or s.data.file is not None)]
     read = {token for s in stages for token in s.inputs}
     held = sum(results.values())
-    if not made:
+    if not computed:
         return MemoryBound(held + LEAST, held, "", {})
-    slabs = [_slabs(s, s.token in results and s.token not in read and room.embedded) for s in made]
+    slabs = [_slabs(s, s.token in results and s.token not in read and room.embedded) for s in computed]
     each = [int(sizes.max(initial=0)) for sizes in slabs]
-    work = [Work(_unknown_bytes(s)) if s.token in unknown else task_work(s, sources) for s in made]
-    threads, ahead = max(room.threads), max(_read_ahead(s, sources, room) for s in made)
+    work = [Work(_unknown_bytes(s)) if s.token in unknown else task_work(s, sources) for s in computed]
+    threads, ahead = max(room.threads), max(_read_ahead(s, sources, room) for s in computed)
     live = sum(int(padded(sizes).sum()) for sizes in slabs)
     if live > min(PLENTY, sum(room.arenas) // 2) and not unknown and sum(map(len, slabs)) <= MOST_TASKS:
-        kept = {s.token for s in made if s.data is not None or (s.token in results and s.token in read)}
+        kept = {s.token for s in computed if s.data is not None or (s.token in results and s.token in read)}
         kept |= set(stored)
-        order = best_order(_steps(made, slabs, kept))
+        order = best_order(_steps(computed, slabs, kept))
         slots = sum(room.threads)
         allowance = max(find_allowance(order, sum(room.arenas), slots, len(room.arenas)), slots * max(each))
         live = min(live, order.peak + allowance + 2 * max(each))
     peak = (
-        min(live, max(room.arenas)) + _at_work(made, work, {*results, *stored}, threads) + ahead + held + _books(made)
+        min(live, max(room.arenas))
+        + _at_work(computed, work, {*results, *stored}, threads)
+        + ahead
+        + held
+        + _books(computed)
     )
-    cause = max(range(len(made)), key=lambda k: min(threads, made[k].ntasks) * (work[k].total + each[k]))
-    return MemoryBound(peak, held, made[cause].token, {s.token: work[k].total + each[k] for k, s in enumerate(made)})
+    cause = max(range(len(computed)), key=lambda k: min(threads, computed[k].ntasks) * (work[k].total + each[k]))
+    return MemoryBound(
+        peak, held, computed[cause].token, {s.token: work[k].total + each[k] for k, s in enumerate(computed)}
+    )
 
 
 def _at_work(made: Sequence[Stage], work: Sequence[Work], results: Collection[str], threads: int) -> int:

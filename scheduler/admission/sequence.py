@@ -106,8 +106,8 @@ def best_order(steps: Sequence[SequenceStep]) -> Order:
 
 
 def _starts(steps: Sequence[SequenceStep]) -> list[int]:
-    found: list[int] = np.cumsum([0, *(len(step.sizes) for step in steps)]).tolist()
-    return found
+    starts: list[int] = np.cumsum([0, *(len(step.sizes) for step in steps)]).tolist()
+    return starts
 
 
 def _split(steps: Sequence[SequenceStep], sequence: Index) -> list[Index]:
@@ -172,5 +172,5 @@ def _eager(steps: Sequence[SequenceStep], pace: NDArray[np.float64]) -> Index:
         key = np.where(key < 0, pace[own], key)
         ready[tasks] = key[tasks - begins[number]]
     tasks = np.concatenate(mine) if mine else np.zeros(0, np.int64)
-    found: Index = tasks[np.argsort(ready[tasks], kind="stable")]  # of equal ones the earlier stage goes first
-    return found
+    order: Index = tasks[np.argsort(ready[tasks], kind="stable")]  # of equal ones the earlier stage goes first
+    return order

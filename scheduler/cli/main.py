@@ -58,9 +58,9 @@ def main(arguments: Sequence[str] | None = None, names: Names = dict) -> int:
 def version() -> str:
     """Return Windrow's version."""
     package = __name__.partition(".")[0]
-    found = getattr(sys.modules.get(package), "__version__", None)
-    if found is not None:
-        return str(found)
+    own_version = getattr(sys.modules.get(package), "__version__", None)
+    if own_version is not None:
+        return str(own_version)
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

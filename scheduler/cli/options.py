@@ -59,8 +59,8 @@ class Options:
     def again(self) -> list[str]:
         """Return the words with which a launcher starts each rank."""
         own = [("--threads", self.threads), ("--memory", self.memory), ("--transport", self.transport)]
-        given = [word for name, value in own if value is not None for word in (name, str(value))]
-        return ["--spmd", *given, *(["--"] if self.words[0].startswith("--") else []), *self.words]
+        options = [word for name, value in own if value is not None for word in (name, str(value))]
+        return ["--spmd", *options, *(["--"] if self.words[0].startswith("--") else []), *self.words]
 
     def arena(self, ranks: int) -> int:
         """Return the bytes of a rank's arena, of so many on this host."""
@@ -84,17 +84,17 @@ def parse(arguments: list[str], version: str) -> Options:
             own.append(rest.pop(0))
     if rest[:1] == ["--"]:
         rest.pop(0)
-    found = parser.parse_args(own)
+    namespace = parser.parse_args(own)
     if len(rest) == 2 and rest[0] in COMMANDS and rest[1] in ("-h", "--help"):
         print(COMMANDS[rest[0]])
         raise SystemExit(0)
     if rest[:1] in (["-m"], ["-c"]) and len(rest) == 1:
         parser.error(f"argument expected for the {rest[0]} option")
-    threads = found.threads
-    if found.n == "auto":
-        found.n, share = spread_over_cores()
-        threads = threads or (share if found.n > 1 else None)
-    return Options(found.n, threads, found.memory, found.transport, found.spmd, rest)
+    threads = namespace.threads
+    if namespace.n == "auto":
+        namespace.n, share = spread_over_cores()
+        threads = threads or (share if namespace.n > 1 else None)
+    return Options(namespace.n, threads, namespace.memory, namespace.transport, namespace.spmd, rest)
 
 
 def _parser(version: str) -> argparse.ArgumentParser:

@@ -44,34 +44,34 @@ def ranks() -> dict[str, Any]:
         rows = cluster.info()
         seconds = time.monotonic() - begin
         peers = session().engine.transport.peers
-        found: dict[str, Any] = {
+        info: dict[str, Any] = {
             "seconds": seconds,
             "ranks": len(rows),
             "routes": [peer.route for peer in peers],
             "window": None if peers[0].window is None else asdict(peers[0].window),
             "doors": listening([*(row["pid"] for row in rows), *launchers()]),
         }
-    if found["window"] is not None and found["window"]["alone"] is None:
+    if info["window"] is not None and info["window"]["alone"] is None:
         with Cluster(2, memory="16 MiB", transport="get"):  # where all memory is mapped nobody tries
             tried = session().engine.transport.peers[0].window
-            found["window"]["alone"] = tried is not None and tried.alone
-    return found
+            info["window"]["alone"] = tried is not None and tried.alone
+    return info
 
 
 def listening(pids: list[int]) -> list[str]:
     """Return what other hosts can reach of some processes: name, pid and port of each."""
-    found = {(x.pid, x.port) for x in doors(pids) if x.open}
-    return [f"{name_of(pid)} (pid {pid}, port {port})" for pid, port in sorted(found)]
+    ports = {(x.pid, x.port) for x in doors(pids) if x.open}
+    return [f"{name_of(pid)} (pid {pid}, port {port})" for pid, port in sorted(ports)]
 
 
 def _main() -> None:
     from ...workers.mpi.start.implementation import library
 
     try:
-        found: dict[str, Any] = library() if sys.argv[1] == "library" else ranks()
+        info: dict[str, Any] = library() if sys.argv[1] == "library" else ranks()
     except Exception as error:
-        found = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(found))
+        info = {"error": f"{type(error).__name__}: {error}"}
+    print(json.dumps(info))
 
 
 if __name__ == "__main__":

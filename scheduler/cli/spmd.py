@@ -45,10 +45,10 @@ class Ending:
         if self.rank and getattr(error, "from_all", False):
             print(f"[rank {self.rank}] {type(error).__name__}: {error}{where}", file=sys.stderr, flush=True)
             return
-        told = io.StringIO()
-        with contextlib.redirect_stderr(told):
+        buffer = io.StringIO()
+        with contextlib.redirect_stderr(buffer):
             print_error(error)
-        print(f"[rank {self.rank}] the script has failed:\n{told.getvalue().rstrip()}", file=sys.stderr, flush=True)
+        print(f"[rank {self.rank}] the script has failed:\n{buffer.getvalue().rstrip()}", file=sys.stderr, flush=True)
 
     def _another_failed(self) -> bool:
         try:
@@ -67,13 +67,13 @@ class Ending:
 
 def _where(error: BaseException) -> str:
     """Return the user's line at which an exception was raised."""
-    found, trace = "", error.__traceback__
+    location, trace = "", error.__traceback__
     while trace is not None:
         frame = trace.tb_frame
         if str(frame.f_globals.get("__name__")).partition(".")[0] != PACKAGE:
-            found = f" at {frame.f_code.co_filename}:{trace.tb_lineno}"
+            location = f" at {frame.f_code.co_filename}:{trace.tb_lineno}"
         trace = trace.tb_next
-    return found
+    return location
 
 
 def run_member(options: Options, link: MpiLink, arena: int, names: Names) -> NoReturn:

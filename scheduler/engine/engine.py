@@ -150,13 +150,13 @@ class Engine:
         answer: SimpleQueue[Any] = SimpleQueue()
         self.request(Ask(question, answer))
         try:
-            found, error = answer.get(timeout=limit)
+            result, error = answer.get(timeout=limit)
         except Empty:
             state = "is closed" if self.over else "does not answer"
             raise ClusterError(f"the cluster {state}") from None
         if error is not None:
             raise error
-        return found
+        return result
 
     # ---------------------------------------------------------------- the loop
 
@@ -257,7 +257,7 @@ class Engine:
             return all(job.cancelled for job in jobs)
 
         stages = [stage for job in jobs for stage in job.stages]
-        reads = {token: found for job in jobs for token, found in job.reads.items()}
+        reads = {token: stage_reads for job in jobs for token, stage_reads in job.reads.items()}
         own = {stage.token for stage in stages}
         read = chain.from_iterable([*(stage.inputs for stage in stages), *(job.targets for job in jobs)])
         if not all(token in own or token in self.ledger.records for token in read):
@@ -446,9 +446,9 @@ class Engine:
             if not self.ledger.astir:
                 return
             self._dispatch()
-            for event in (found := self.local.events()):
+            for event in (events := self.local.events()):
                 self._event(event)
-            if not found:
+            if not events:
                 return
         self.transport.wake()
 

@@ -152,19 +152,21 @@ class Spiller:
         if isinstance(event, Exceeded):
             self._restrain(event)
             return
-        found = self.pending.pop(event.number, None)
-        if found is None:
+        pending = self.pending.pop(event.number, None)
+        if pending is None:
             return
         ledger = self.engine.ledger
         ledger.slabs.restore(-event.number, ledger.batches)
         if event.source >= 0:
             self.why, self._taken = "", True
-            ledger.note_spilled(found.rank, found.record, found.tasks, found.offsets, event.source, event.offsets)
-            self._trimmed.pop(found.rank, None)
-        elif found.urgent:
+            ledger.note_spilled(
+                pending.rank, pending.record, pending.tasks, pending.offsets, event.source, event.offsets
+            )
+            self._trimmed.pop(pending.rank, None)
+        elif pending.urgent:
             self.why = event.why if not self._taken else ""
         else:
-            self._looked = self._trimmed[found.rank] = time.monotonic() + REFUSED
+            self._looked = self._trimmed[pending.rank] = time.monotonic() + REFUSED
 
     # ---------------------------------------------------------------- memory beside the arenas
 
@@ -174,13 +176,13 @@ class Spiller:
             self.pressed.pop(event.rank, None)
             return
         self.pressed[event.rank] = event.shortage
-        given = list(self.engine.ledger.given[event.rank].values())
-        self.engine.recall([batch for batch in given if batch.record.stage.gang is None][1:], unwanted=False)
+        batches = list(self.engine.ledger.given[event.rank].values())
+        self.engine.recall([batch for batch in batches if batch.record.stage.gang is None][1:], unwanted=False)
         if self._warned:
             return
         self._warned = True
         limit, peer = event.shortage.limit, self.engine.transport.peers[event.rank]
-        stages = ", ".join(dict.fromkeys(batch.record.stage.name for batch in given)) or "nothing"
+        stages = ", ".join(dict.fromkeys(batch.record.stage.name for batch in batches)) or "nothing"
         log.warning(
             f"rank {event.rank} (host {peer.host}, pid {peer.pid}) is short of memory: "
             f"{size_text(event.shortage.used)} of the {size_text(limit.nbytes)} of {limit.who} are in use, while it "
@@ -194,8 +196,8 @@ class Spiller:
         if (batch := ledger.batches.get(event.batch)) is None:
             return
         ledger.promises.break_(event, batch.record.stage)
-        for rank, given in enumerate(ledger.given):
-            mine = [b for b in given.values() if b.record.stage.functions == batch.record.stage.functions]
+        for rank, batches in enumerate(ledger.given):
+            mine = [b for b in batches.values() if b.record.stage.functions == batch.record.stage.functions]
             self.engine.recall(mine[ledger.promises.most(batch.record, ledger.threads[rank]) :], unwanted=False)
 
     def _ease(self) -> None:
@@ -246,7 +248,7 @@ def victims(ledger: Ledger, rank: int, nbytes: int, idle: bool = False) -> list[
     `idle`: only what no task waits to read. What is being gathered stays where it is: the user's thread copies it, and
     then it goes.
     """
-    found = []
+    slabs = []
     read = {edge.record for batch in ledger.batches.values() for edge in batch.record.inputs}
     for record in sorted(ledger.holding, key=lambda r: (r.hold == 0, r.number)):
         if nbytes <= 0:
@@ -261,6 +263,6 @@ def victims(ledger: Ledger, rank: int, nbytes: int, idle: bool = False) -> list[
             continue
         total = np.cumsum(record.bytes[mine])
         some = mine[: int(np.searchsorted(total, nbytes)) + 1]
-        found.append((record, some))
+        slabs.append((record, some))
         nbytes -= int(record.bytes[some].sum())
-    return found
+    return slabs

@@ -45,6 +45,6 @@ class Definitions:
     def forget(self, tokens: Sequence[str], alive: Sequence[bool]) -> None:
         """Have ranks forget stages; who was told nothing of them has nothing to forget."""
         for rank, (untold, lives) in enumerate(zip(self._untold, alive, strict=True)):
-            told = tuple(token for token in tokens if untold.pop(token, None) is None)
-            if lives and told:
-                self._send(rank, Forget(told))
+            known = tuple(token for token in tokens if untold.pop(token, None) is None)
+            if lives and known:
+                self._send(rank, Forget(known))

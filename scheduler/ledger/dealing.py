@@ -89,10 +89,10 @@ class Dealer(Planner):
         """
         arena, before = self.arenas[rank], self._before[rank]
         little = arena.used - before < min((arena.size - before) // 2, PLENTY)
-        found = self._take(rank, ahead, alone, little)
-        if found is None and self.only_gangs:  # nothing may be held up for good
-            found = self._take(rank, ahead, alone, little, bounded=False)
-        return found
+        batch = self._take(rank, ahead, alone, little)
+        if batch is None and self.only_gangs:  # nothing may be held up for good
+            batch = self._take(rank, ahead, alone, little, bounded=False)
+        return batch
 
     def _take(self, rank: int, ahead: bool, alone: bool, little: bool, bounded: bool = True) -> Batch | None:
         """Give out tasks, where `bounded` only such as don't run too far ahead of others."""

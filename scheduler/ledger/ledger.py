@@ -87,8 +87,8 @@ class Ledger(Dealer):
             record.slow = stage.data is not None and stage.data.slow
             others = [self.records[token] for token in stage.inputs]
             sizes = tuple(other.stage.blocks_per_task for other in others)
-            known, found = (reads or {}).get(stage.token, (None, []))
-            for other, rows in zip(others, found if known == sizes else stage.all_reads(sizes), strict=True):
+            known, known_rows = (reads or {}).get(stage.token, (None, []))
+            for other, rows in zip(others, known_rows if known == sizes else stage.all_reads(sizes), strict=True):
                 edge = Input(other, rows)
                 record.slow |= other.slow and other.in_place and stage.gang is None
                 record.inputs.append(edge)
@@ -185,10 +185,10 @@ class Ledger(Dealer):
     def forget(self) -> list[str]:
         """Drop stages that nothing held, owed or running depends on; return their tokens."""
         gone = []
-        found = list(self._loose)
+        candidates = list(self._loose)
         self._loose.clear()
-        while found:
-            record = found.pop()
+        while candidates:
+            record = candidates.pop()
             token = record.stage.token
             if not record.idle or self.records.get(token) is not record:
                 continue
@@ -199,7 +199,7 @@ class Ledger(Dealer):
             self._free(record, np.flatnonzero(record.state == BlockState.STORED))
             for edge in record.inputs:
                 del edge.record.users[record]
-                found.append(edge.record)
+                candidates.append(edge.record)
         return gone
 
     # ---------------------------------------------------------------- running
@@ -335,7 +335,7 @@ class Ledger(Dealer):
         That is a task at which two or three ranks have died; a stage whose functions were tried so often, on whatever
         blocks, while none of their tasks ended well; and, when only rank 0 is left, one that it had better not try.
         """
-        known, found = self.suspicion, []
+        known, doomed = self.suspicion, []
         limit = max(2, min(3, len(self.alive) - 1))
         alone = not any(self.alive[1:])
         running = {f for batch in self.batches.values() for f in batch.record.stage.functions}
@@ -344,18 +344,18 @@ class Ledger(Dealer):
                 continue
             functions, at = record.stage.functions, tuple(sorted(record.deaths))
             task = max(at, key=record.deaths.__getitem__, default=-1)
-            told = known.given_up.get(record.stage.token)
+            verdict = known.given_up.get(record.stage.token)
             if at and record.deaths[task] >= limit:
-                found.append((record, Deadly(np.array([task]), record.deaths[task], (task,))))
+                doomed.append((record, Deadly(np.array([task]), record.deaths[task], (task,))))
             elif at and known.rounds(functions) >= limit:
-                found.append((record, Deadly(np.flatnonzero(record.is_waiting), known.ranks(functions), at)))
-            elif alone and told is not None and record.nwaiting and record.is_waiting[told.tasks].any():
-                found.append((record, told))
+                doomed.append((record, Deadly(np.flatnonzero(record.is_waiting), known.ranks(functions), at)))
+            elif alone and verdict is not None and record.nwaiting and record.is_waiting[verdict.tasks].any():
+                doomed.append((record, verdict))
             elif alone and record.nwaiting and not functions & running and known.ends_rank_0(functions):
-                found.append(
+                doomed.append(
                     (record, Deadly(np.flatnonzero(record.is_waiting), known.ranks(functions), at, alone=True))
                 )
-        return found
+        return doomed
 
     def give_up(self, record: StageRecord, deadly: Deadly) -> None:
         """Note that tasks are given up: their deaths count no longer."""

@@ -38,17 +38,17 @@ class Known:
 
 def find_history(engine: Engine, tokens: Iterable[str]) -> dict[str, Known]:
     """Return those of some stages that the ledger has, and all that these were made from; on the engine's thread."""
-    found: dict[str, Known] = {}
+    history: dict[str, Known] = {}
     left = list(tokens)
     while left:
         token = left.pop()
         record = engine.ledger.records.get(token)
-        if token not in found and record is not None:
+        if token not in history and record is not None:
             reads = tuple((edge.record.stage.token, edge.reads) for edge in record.inputs)
             owner, on_disk = find_owners(record), (record.state == BlockState.STORED) & (record.source >= 0)
-            found[token] = Known(record.stage, reads, record.state.copy(), owner, on_disk)
+            history[token] = Known(record.stage, reads, record.state.copy(), owner, on_disk)
             left += [each for each, _ in reads]
-    return found
+    return history
 
 
 def find_owners(record: StageRecord) -> Index:

@@ -45,14 +45,14 @@ def follow(job: Job, relied: list[Job]) -> None:
 
 def rebase(ledger: Ledger) -> list[Stage]:
     """Let arrays whose copies are there be made from these from now on; return their stages."""
-    found = []
+    stages = []
     for anchor in list(ledger.anchors):
         token = anchor.stage.token
         if ledger.records.get(token) is not anchor:
             del ledger.anchors[anchor]
         elif anchor.complete and not anchor.busy and not anchor.inputs[0].record.busy:
-            found.append(_rebase(ledger, anchor, ledger.anchors.pop(anchor)))
-    return found
+            stages.append(_rebase(ledger, anchor, ledger.anchors.pop(anchor)))
+    return stages
 
 
 def _rebase(ledger: Ledger, anchor: StageRecord, stage: Stage) -> Stage:

@@ -180,11 +180,11 @@ class Planner:
 
     def _give_up(self, record: StageRecord, tasks: Index) -> None:
         """Let go of tasks that nobody is to read: free those that are stored, don't run those that wait."""
-        found = {record: tasks}
+        pending = {record: tasks}
         order = [(-record.number, record)]
         while order:
             _, record = heappop(order)
-            tasks = found.pop(record)
+            tasks = pending.pop(record)
             if record.hold:
                 continue
             tasks = self._unread(record, tasks)
@@ -194,21 +194,21 @@ class Planner:
             if len(waiting):
                 self._withdraw(record, waiting)
                 for edge in record.inputs:
-                    if edge.record not in found:
+                    if edge.record not in pending:
                         heappush(order, (-edge.record.number, edge.record))
-                        found[edge.record] = edge.reads.of(waiting)
+                        pending[edge.record] = edge.reads.of(waiting)
                     else:
-                        found[edge.record] = np.concatenate([found[edge.record], edge.reads.of(waiting)])
-                    found[edge.record] = distinct(found[edge.record])
+                        pending[edge.record] = np.concatenate([pending[edge.record], edge.reads.of(waiting)])
+                    pending[edge.record] = distinct(pending[edge.record])
 
     def dependents(self, record: StageRecord, tasks: Index) -> dict[StageRecord, Index]:
         """Return the tasks that wait for some tasks, these among them."""
-        found: dict[StageRecord, Index] = {}
+        dependents: dict[StageRecord, Index] = {}
         next_ = {record: tasks}
         order = [(record.number, record)]
         while order:
             _, record = heappop(order)
-            found[record] = tasks = next_.pop(record)
+            dependents[record] = tasks = next_.pop(record)
             for user, edge in record.users.items():
                 if user.nwaiting:
                     readers = user.waiting_of(distinct(edge.readers.of(tasks)))
@@ -218,15 +218,15 @@ class Planner:
                         else:
                             heappush(order, (user.number, user))
                         next_[user] = readers
-        return found
+        return dependents
 
     @staticmethod
     def _is_read(record: StageRecord, tasks: Index) -> NDArray[np.bool_]:
         """Return whether somebody is to read what tasks make; a gang's are read together."""
         if record.stage.gang is not None:
             return np.full(len(tasks), (record.readers_left > 0).any())
-        found: NDArray[np.bool_] = record.readers_left[tasks] > 0
-        return found
+        is_read: NDArray[np.bool_] = record.readers_left[tasks] > 0
+        return is_read
 
     def _unread(self, record: StageRecord, tasks: Index) -> Index:
         """Return those of some tasks that nobody is to read; of a gang all that it has, or none."""

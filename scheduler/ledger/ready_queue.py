@@ -81,15 +81,15 @@ class ReadyRecords:
 
     def press(self, records: Iterable[StageRecord]) -> None:
         """Note that records are awaited: so is all that they wait for, and what shares stages with it is beside."""
-        found: list[StageRecord] = []
+        awaited: list[StageRecord] = []
         reached = list(records)
         while reached:
             record = reached.pop()
             if record.busy and record.pressing != AWAITED:
                 self._set_pressing(record, AWAITED)
-                found.append(record)
+                awaited.append(record)
                 reached += [edge.record for edge in record.inputs]
-        self.spread(found)
+        self.spread(awaited)
 
     def spread(self, records: Iterable[StageRecord]) -> None:
         """Note that what shares stages with records goes beside them."""

@@ -133,22 +133,22 @@ class StageRecord:
     @property
     def is_waiting(self) -> NDArray[np.bool_]:
         """Which tasks wait or are ready."""
-        found: NDArray[np.bool_] = (self.state == BlockState.WAITING) | (self.state == BlockState.READY)
-        return found
+        mask: NDArray[np.bool_] = (self.state == BlockState.WAITING) | (self.state == BlockState.READY)
+        return mask
 
     def waiting_of(self, tasks: Index) -> Index:
         """Return those of some tasks that wait or are ready."""
         if not self.nwaiting:
             return tasks[:0]
         state = self.state[tasks]
-        found: Index = tasks[(state == BlockState.WAITING) | (state == BlockState.READY)]
-        return found
+        waiting: Index = tasks[(state == BlockState.WAITING) | (state == BlockState.READY)]
+        return waiting
 
     @property
     def in_arena(self) -> NDArray[np.bool_]:
         """Which chunks are stored, and not in a spill file."""
-        found: NDArray[np.bool_] = (self.state == BlockState.STORED) & (self.source < 0)
-        return found
+        mask: NDArray[np.bool_] = (self.state == BlockState.STORED) & (self.source < 0)
+        return mask
 
     @property
     def kept(self) -> bool:
@@ -174,8 +174,8 @@ class StageRecord:
         """Return the places in the order of those tasks that have one."""
         if self.places is None:
             return tasks[:0]
-        found = self.places[tasks]
-        return found[found >= 0]
+        places = self.places[tasks]
+        return places[places >= 0]
 
     @property
     def first_place(self) -> int:

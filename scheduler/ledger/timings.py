@@ -32,11 +32,11 @@ class Timings:
 
 def find_seconds(engine: Engine, tokens: Iterable[str]) -> dict[str, float]:
     """Return the seconds that a task of each stage took, of those that are known; on the engine's thread."""
-    found = {}
+    seconds = {}
     for token in tokens:
         record = engine.ledger.records.get(token)
         if record is not None and record.ran:
-            found[token] = record.spent / record.ran
+            seconds[token] = record.spent / record.ran
         elif token in engine.ledger.timings.seconds:
-            found[token] = engine.ledger.timings.seconds[token]
-    return found
+            seconds[token] = engine.ledger.timings.seconds[token]
+    return seconds

@@ -120,15 +120,15 @@ def read_block(rank: Rank, columns: Columns, block: int) -> Array | None:
 def _fetch(rank: Rank, columns: Columns, some: Sequence[tuple[int, SlabPlace]], out: Array) -> list[int]:
     slabs: list[tuple[int, Array, threading.Event, list[bool]]] = []
     for task, place in some:
-        into, ended, told = np.empty(int(columns.ends(task)[-1]), np.uint8), threading.Event(), list[bool]()
+        into, ended, arrived = np.empty(int(columns.ends(task)[-1]), np.uint8), threading.Event(), list[bool]()
         region = Region(place.offset, (into.nbytes,), (1,), 1, place.source)
-        rank.fetch(place.owner, region, into, _tell(ended, told))
-        slabs.append((task, into, ended, told))
+        rank.fetch(place.owner, region, into, _tell(ended, arrived))
+        slabs.append((task, into, ended, arrived))
     left = []
-    for task, into, ended, told in slabs:
+    for task, into, ended, arrived in slabs:
         if not ended.wait(FETCH_LIMIT):
             raise ClusterError(f"compute: a chunk of {into.nbytes:,} bytes didn't come within {FETCH_LIMIT:g} s")
-        if told[0]:
+        if arrived[0]:
             _copy(columns, task, into, out)
         else:
             left.append(task)

@@ -197,20 +197,20 @@ def _start(transport: Transport, arena: int, threads: int) -> Session:
 
 def adopt_ranks(transport: Transport, arena: int, threads: int) -> Cluster:
     """Return the cluster of ranks that run already; `transport` is rank 0's."""
-    made = Cluster.__new__(Cluster)
-    made._session, made._spawned = _start(transport, arena, threads), False
-    _enter(made)
-    return made
+    new_cluster = Cluster.__new__(Cluster)
+    new_cluster._session, new_cluster._spawned = _start(transport, arena, threads), False
+    _enter(new_cluster)
+    return new_cluster
 
 
 def enter_session(session: Session) -> Cluster:
     """Have a session compute from now on, in place of the one whose engine it uses."""
-    made = Cluster.__new__(Cluster)
-    made._session, made._spawned = session, False
+    new_cluster = Cluster.__new__(Cluster)
+    new_cluster._session, new_cluster._spawned = session, False
     with _guard:
         _clusters[:] = [each for each in _clusters if each._session.engine is not session.engine]
-    _enter(made)
-    return made
+    _enter(new_cluster)
+    return new_cluster
 
 
 _WINDOW = ("base", "size", "unit", "model", "flavor", "alone")

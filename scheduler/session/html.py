@@ -48,11 +48,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], left: Sequence[
 
     def cells(tag: str, row: Sequence[object]) -> str:
         sides = ["left" if i in left else "right" for i in range(len(row))]
-        made = (
+        elements = (
             f'<{tag} style="text-align:{side}">{escape(str(cell))}</{tag}>'
             for cell, side in zip(row, sides, strict=True)
         )
-        return f"<tr>{''.join(made)}</tr>"
+        return f"<tr>{''.join(elements)}</tr>"
 
     top = f"<thead>{cells('th', head)}</thead>" if head else ""
     return f"<table>{top}<tbody>{''.join(cells('td', row) for row in rows)}</tbody></table>"

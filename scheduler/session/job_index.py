@@ -59,13 +59,13 @@ class Jobs:
 
     def find_affected(self, dependents: Mapping[StageRecord, Index]) -> list[Job]:
         """Return the jobs that want some of these tasks, under way or not."""
-        found: dict[Job, None] = {}
+        affected: dict[Job, None] = {}
         for record, tasks in dependents.items():
             token = record.stage.token
             for job in self._targets.get(token, ()):
                 if job.results is None or bool(job.claims[token].open[tasks].any()):
-                    found[job] = None
-        return list(found)
+                    affected[job] = None
+        return list(affected)
 
     # ---------------------------------------------------------------- progress
 
@@ -98,8 +98,8 @@ class Jobs:
 
 
 def _remove(index: dict[str, dict[Job, int]] | dict[str, dict[Job, None]], token: str, job: Job) -> None:
-    found = index.get(token)
-    if found is not None:
-        found.pop(job, None)
-        if not found:
+    jobs = index.get(token)
+    if jobs is not None:
+        jobs.pop(job, None)
+        if not jobs:
             del index[token]

@@ -116,17 +116,17 @@ def read_memory(operation: str, memory: int | str | None, ranks_on_node: int) ->
     memory = memory if memory is not None else config.memory
     if memory is None:
         return arena_bytes(ranks_on_node)
-    found = read_bytes(operation, "memory", memory)
-    if found < LEAST_MEMORY:
+    nbytes = read_bytes(operation, "memory", memory)
+    if nbytes < LEAST_MEMORY:
         raise ArgumentError(bad(operation, "memory", memory, f"at least {LEAST_MEMORY >> 10} KiB"))
     room = address_room()
-    if room is not None and found * ranks_on_node > room.nbytes:
+    if room is not None and nbytes * ranks_on_node > room.nbytes:
         times = f" for each of {ranks_on_node} ranks, which map each other's," if ranks_on_node > 1 else ""
         raise OutOfMemory(
             f"{operation}: argument 'memory' is {memory!r}{times} but a process may map {size_text(room.nbytes)} more "
             f"({room.who}); expected less"
         )
-    return found
+    return nbytes
 
 
 def check_memory(operation: str, arena: int, ranks_here: int) -> None:

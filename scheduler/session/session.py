@@ -135,9 +135,9 @@ class Session:
             raise ClusterError("local: the array is persisted on another cluster than the present one")
         while True:
             kept.wait()
-            found = self.engine.ask(partial(find_places, token=root.token, rank=0))
-            if found is not None:
-                return found, self.engine.local
+            columns = self.engine.ask(partial(find_places, token=root.token, rank=0))
+            if columns is not None:
+                return columns, self.engine.local
             if not kept.held:
                 raise ClusterError("local: the array was released meanwhile")
 
@@ -257,10 +257,10 @@ class Session:
             plan, relied = self._lower(fresh)
             check_room(plan.stages, (), 0, self.arenas)
             stages, reads = plan.stages, plan.relations(plan.stages, _blocks_per_task(relied))
-            made = {stage.token: stage for stage in stages}
+            by_token = {stage.token: stage for stage in stages}
             self._watch(fresh)
             jobs = tuple(
-                Job([], [token], None, name=made[token].name, blocks_per_task=made[token].blocks_per_task)
+                Job([], [token], None, name=by_token[token].name, blocks_per_task=by_token[token].blocks_per_task)
                 for token in (root.token for root in fresh)
             )
             if jobs:
@@ -319,24 +319,24 @@ class Session:
 
         As long as these objects are there nobody releases it: until the job is handed in, after which its reads count.
         """
-        found: dict[str, Pin | None] = {}
+        pins: dict[str, Pin | None] = {}
 
         def is_kept(token: str) -> bool:
-            if token not in found:
+            if token not in pins:
                 with self._lock:
-                    found[token] = self._another(token) if self.is_stored(token) else None
-            return found[token] is not None
+                    pins[token] = self._another(token) if self.is_stored(token) else None
+            return pins[token] is not None
 
         plan = self._prepared.lower(list(roots), is_kept, config.plans, sum(self.arenas))
-        return plan, {token: kept for token, kept in found.items() if kept is not None}
+        return plan, {token: kept for token, kept in pins.items() if kept is not None}
 
     def chunk(self, root: Expr, block: int) -> Array:
         """Return one chunk of a persisted array, read-only and in place where it lies on this node."""
-        found = self.chunk_here(root, block)
-        if found is None:
-            found = self.run([root])[0][root.grid.block_slices(block)]
-            found.flags.writeable = False
-        return found
+        chunk = self.chunk_here(root, block)
+        if chunk is None:
+            chunk = self.run([root])[0][root.grid.block_slices(block)]
+            chunk.flags.writeable = False
+        return chunk
 
     def chunk_here(self, root: Expr, block: int) -> Array | None:
         """Return one chunk of a persisted array, read-only and in place; None where it doesn't lie on this node."""
@@ -361,20 +361,20 @@ class Session:
             shape = stage.grid.block_shape(block)
             return slab[at : at + int(np.prod(shape)) * stage.dtype.itemsize].view(stage.dtype).reshape(shape)
 
-        found: Array | None = self.engine.ask(look)
-        if found is not None:
-            found = found.view()
-            found.flags.writeable = False
-        return found
+        chunk: Array | None = self.engine.ask(look)
+        if chunk is not None:
+            chunk = chunk.view()
+            chunk.flags.writeable = False
+        return chunk
 
     def is_stored(self, token: str) -> bool:
         """Tell whether an expression's chunks are kept, or are being made; its name is its token."""
-        found = self._kept.get(token)
-        if found is None:
+        entry = self._kept.get(token)
+        if entry is None:
             return False
-        if found[1].error is not None:  # forget it: the error's traceback may keep the array alive for ever
+        if entry[1].error is not None:  # forget it: the error's traceback may keep the array alive for ever
             with self._lock:
-                if self._kept.get(token) is found:
+                if self._kept.get(token) is entry:
                     del self._kept[token]
             return False
         return True
@@ -455,13 +455,13 @@ def _with_sinks(
     read = {token for stage in stages for token in stage.inputs}
     numbers = {name: number for number, name in enumerate(names)}
     sinks: dict[str, Array] = {}
-    made: dict[str, Stage] = {}
+    renamed: dict[str, Stage] = {}
     for stage in stages:
         if stage.token in numbers and stage.token not in read and writes_results(stage):
             result = results[numbers[stage.token]]
             token = f"{stage.token}/{next(_numbers)}"
-            made[stage.token] = stage.rename(token)
+            renamed[stage.token] = stage.rename(token)
             sinks[token] = result
-    stages = [made.get(s.token, s) for s in stages]
-    names = [made[n].token if n in made else n for n in names]
+    stages = [renamed.get(s.token, s) for s in stages]
+    names = [renamed[n].token if n in renamed else n for n in names]
     return stages, names, sinks

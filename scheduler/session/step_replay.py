@@ -51,13 +51,13 @@ class Repeated:
         if known is None:
             known = self._reads[key] = relations(self._stages, sizes)
         jobs = tuple(
-            Job([], [names[token]], None, name=made.name, blocks_per_task=made.blocks_per_task)
-            for token, made in ((token, self._made[token]) for token in self.targets)
+            Job([], [names[token]], None, name=stage.name, blocks_per_task=stage.blocks_per_task)
+            for token, stage in ((token, self._made[token]) for token in self.targets)
         )
         jobs[0].stages = [
             stage.rename(names[stage.token], tuple(names[token] for token in stage.inputs)) for stage in self._stages
         ]
         jobs[0].reads = {names[token]: reads for token, reads in known.items()}
         jobs[0].relied = [kept.job for kept in given.values()]
-        found = session.enter(jobs)
-        return dict(zip(self.targets, found, strict=True))
+        pins = session.enter(jobs)
+        return dict(zip(self.targets, pins, strict=True))

@@ -35,37 +35,37 @@ class _Keeper:
 
 def share(value: Any) -> Shared:
     """Put an object where all ranks see it, as long as somebody refers to what is returned; in SPMD mode rank 0's."""
-    found = running()
-    if found is None or found.place[1] == 1:
+    current_session = running()
+    if current_session is None or current_session.place[1] == 1:
         return _put(value)
 
     def make() -> tuple[SharedName, _Keeper]:
-        made = _put(value)
-        return made._name, _Keeper(made)
+        shared = _put(value)
+        return shared._name, _Keeper(shared)
 
-    return Borrowed(*found.hold_once("shared.object", make))
+    return Borrowed(*current_session.hold_once("shared.object", make))
 
 
 def make_once(what: str, make: Callable[[], Made]) -> Made:
     """Make what all ranks know by a name; in SPMD mode rank 0 makes it, as long as any rank's script refers to it."""
-    found = session()
-    if found.place[1] == 1:
+    current_session = session()
+    if current_session.place[1] == 1:
         return make()
 
     def create() -> tuple[bytes, _Keeper]:
-        made = make()
-        return pickle.dumps(made, 5), _Keeper(made)
+        original = make()
+        return pickle.dumps(original, 5), _Keeper(original)
 
-    packed, pin = found.hold_once(what, create)
+    packed, pin = current_session.hold_once(what, create)
     handle: Made = pickle.loads(packed)
     weakref.finalize(handle, pin.release)
     return handle
 
 
 def _put(value: Any) -> Shared:
-    made = Shared(value)
-    weakref.finalize(made, _let_go, made._name)
-    return made
+    shared = Shared(value)
+    weakref.finalize(shared, _let_go, shared._name)
+    return shared
 
 
 def _let_go(name: SharedName) -> None:

@@ -267,8 +267,8 @@ def _take_over(offer: Offer) -> SharedName | None:
 
 def spaces(engine: Engine) -> Spaces:
     """Return an engine's spaces."""
-    found: Spaces = engine.local.calls.provided("space.")
-    return found
+    provided: Spaces = engine.local.calls.provided("space.")
+    return provided
 
 
 def make_space(session: Session) -> Space:
@@ -277,9 +277,9 @@ def make_space(session: Session) -> Space:
     token = os.urandom(16)
     engine = session.engine
     engine.ask(lambda engine: spaces(engine).make(token))
-    made = Space(token, engine.local.calls)
-    weakref.finalize(made, _let_go, weakref.ref(engine), token)
-    return made
+    space = Space(token, engine.local.calls)
+    weakref.finalize(space, _let_go, weakref.ref(engine), token)
+    return space
 
 
 def _let_go(ref: weakref.ref[Engine], token: bytes) -> None:

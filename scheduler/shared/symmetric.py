@@ -95,21 +95,21 @@ class Coordinator:
 
         def attempt() -> None:
             try:
-                found = what()
+                result = what()
             except BaseException as error:
                 done(None, error)
             else:
-                done(found, None)
+                done(result, None)
 
         self._worker.put(attempt)
 
     def do(self, what: Callable[[], Any]) -> Any:
         """Have the thread do something, and return what it found."""
-        told: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
-        self.work(what, lambda value, error: told.put((value, error)))
+        outcomes: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+        self.work(what, lambda value, error: outcomes.put((value, error)))
         while True:  # an interrupt that came just before a wait began is seen at the next
             with contextlib.suppress(Empty):
-                value, error = told.get(timeout=LOOK)
+                value, error = outcomes.get(timeout=LOOK)
                 break
         if error is not None:
             raise error
@@ -203,10 +203,10 @@ class Coordinator:
         self._ask_all(ranks, "fold", entry.spec.token, entry.number, what[1], limit=limit, each=each)
 
     def _entry(self, token: bytes) -> _Entry:
-        found = self.entries.get(token)
-        if found is None or found.layout is None:
+        entry = self.entries.get(token)
+        if entry is None or entry.layout is None:
             raise ClusterError("an array that all ranks write is gone: nothing refers to it in the driver any more")
-        return found
+        return entry
 
     def _keep(self, entries: list[_Entry], within: bool) -> None:
         """Keep arrays as they are, all or none; `within` a rank program, which goes on.
@@ -273,15 +273,15 @@ class Coordinator:
 
     def count_bytes(self, rank: int) -> int:
         """Return how many bytes of arrays a rank has, and of what was kept of them."""
-        found = 0
+        total = 0
         for entry in list(self.entries.values()):
             if entry.layout is not None and rank in entry.ranks:
                 begin, end = entry.layout.bounds(entry.spec, entry.layout.ranks.index(rank))
                 kept = entry.spec.copies and entry.kept > 0
-                found += (end - begin) * entry.spec.dtype.itemsize * (2 if kept else 1)
+                total += (end - begin) * entry.spec.dtype.itemsize * (2 if kept else 1)
             if rank == 0:
-                found += sum(part.place.nbytes for part in list(entry.parts.values()))
-        return found
+                total += sum(part.place.nbytes for part in list(entry.parts.values()))
+        return total
 
     # ---------------------------------------------------------------- deaths
 
@@ -290,8 +290,8 @@ class Coordinator:
         engine = self._engine()
         if engine is None or not self.entries:
             return
-        found = self._take_back(engine, f"rank {', '.join(map(str, ranks))} was lost")
-        engine.losses += found
+        losses = self._take_back(engine, f"rank {', '.join(map(str, ranks))} was lost")
+        engine.losses += losses
 
     def _on_anew(self, record: StageRecord) -> None:
         """On the engine's thread: what a rank program has done that is to run again is undone."""
@@ -309,13 +309,13 @@ class Coordinator:
         ledger.void.update(batch.number for batch in single if used(batch.record.stage))
         self.number = max(self.number + 1, gangs.epoch)
         gangs.epoch = self.number
-        told = [self._undo(engine, entry, why) for entry in list(self.entries.values()) if entry.layout is not None]
+        messages = [self._undo(engine, entry, why) for entry in list(self.entries.values()) if entry.layout is not None]
         for rank, alive in enumerate(ledger.alive):
             if alive:
                 self.calls.tell(rank, f"{PREFIX}epoch", self.number)
         self.calls.send()  # before ranks are given anything else to do
         self.work(partial(self._restore, self.number), lambda _, error: None)
-        return told
+        return messages
 
     def _undo(self, engine: Engine, entry: _Entry, why: str) -> str:
         """Say that an array goes back, and end the computations that this spoils."""
@@ -370,17 +370,17 @@ _guard = threading.Lock()
 def coordinator(engine: Engine) -> Coordinator:
     """Return an engine's coordinator."""
     with _guard:
-        found = _coordinators.get(engine)
-        if found is None:
-            found = engine.ask(Coordinator)
-            _coordinators[engine] = found
-        return found
+        driver = _coordinators.get(engine)
+        if driver is None:
+            driver = engine.ask(Coordinator)
+            _coordinators[engine] = driver
+        return driver
 
 
 def count_bytes(engine: Engine, rank: int) -> int:
     """Return how many bytes a rank has of arrays that all read and write."""
-    found = _coordinators.get(engine)
-    return 0 if found is None else found.count_bytes(rank)
+    driver = _coordinators.get(engine)
+    return 0 if driver is None else driver.count_bytes(rank)
 
 
 def make(engine: Engine, kind: type[Kind], shape: tuple[int, ...], dtype: Any, fill: Any, text: str) -> Kind:
@@ -389,12 +389,12 @@ def make(engine: Engine, kind: type[Kind], shape: tuple[int, ...], dtype: Any, f
     spec = ArraySpec(os.urandom(16), kind is Replicated, shape, dtype, fill, text)
     try:
         driver.do(partial(driver.add, spec))
-        made = kind._of(spec.token)
-        weakref.finalize(made, _drop, weakref.ref(engine), spec.token).atexit = False
+        array = kind._of(spec.token)
+        weakref.finalize(array, _drop, weakref.ref(engine), spec.token).atexit = False
     except BaseException:  # an interrupt: it may be made all the same
         _drop(weakref.ref(engine), spec.token)
         raise
-    return made
+    return array
 
 
 def _drop(which: weakref.ref[Engine], token: bytes) -> None:

@@ -107,8 +107,8 @@ class AgreedArray(SharedArray):
         self._together(operation, content, lambda array: array._change(operation, change))
 
     def _tell(self) -> dict[str, int]:
-        found: dict[str, int] = self._together("info", "", lambda array: array._tell())
-        return found
+        info: dict[str, int] = self._together("info", "", lambda array: array._tell())
+        return info
 
     def _fill(self, index: Any, values: Array) -> None:
         if self._led is not None:

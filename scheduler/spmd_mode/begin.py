@@ -105,5 +105,5 @@ class Beginning:
 
     def another_failed(self) -> bool:
         """Ask rank 0 whether a script's traceback was shown."""
-        found, _ = self.rank.calls.ask(0, "spmd.failed")
-        return bool(found)
+        was_shown, _ = self.rank.calls.ask(0, "spmd.failed")
+        return bool(was_shown)

@@ -107,8 +107,8 @@ class Leader:
         if not self.arrays:
             return ()
         with self.acting():
-            found = [(token, led.renew()) for token, led in self.arrays.items()]
-        return tuple((token, name) for token, name in found if name is not None)
+            renewed = [(token, led.renew()) for token, led in self.arrays.items()]
+        return tuple((token, name) for token, name in renewed if name is not None)
 
     def _note_drops(self, rank: int, told: RankReport) -> None:
         with self._guard:
@@ -129,17 +129,17 @@ class Leader:
             for name in gone:
                 del self._holders[name]
         for name in gone:
-            found = self.kept.pop(name, None)
-            if found is not None:
-                found.release()
+            pin = self.kept.pop(name, None)
+            if pin is not None:
+                pin.release()
         return gone
 
     def _raise_failed(self, roots: Sequence[Expr]) -> None:
         """Raise what stopped a persisted array that is needed."""
         for node in walk(list(roots), lambda node: node.token in self.kept):
-            found = self.kept.get(node.token)
-            if found is not None and found.job.error is not None:
-                found.wait()
+            pin = self.kept.get(node.token)
+            if pin is not None and pin.job.error is not None:
+                pin.wait()
 
     # ---------------------------------------------------------------- what they do
 
@@ -188,9 +188,9 @@ class Leader:
         """Wait for chunks, and return where they lie: all, a rank's, or one."""
         while True:
             kept.wait()
-            found: Columns | None = self.engine.ask(partial(find_places, token=kept.token, rank=rank, block=block))
-            if found is not None:
-                return found
+            columns: Columns | None = self.engine.ask(partial(find_places, token=kept.token, rank=rank, block=block))
+            if columns is not None:
+                return columns
             if not kept.held:
                 raise ClusterError("the array was released meanwhile")
             time.sleep(PAUSE)
@@ -209,13 +209,13 @@ class Leader:
     # ---------------------------------------------------------------- questions of other ranks, on the I/O thread
 
     def _on_call(self, question: Question) -> None:
-        (told,) = question.what
-        self._note_drops(question.rank, told)
+        (rank_report,) = question.what
+        self._note_drops(question.rank, rank_report)
 
         def reply(answer: Answer | bytes) -> None:
             question.reply(answer if isinstance(answer, Answer) else Answer(answer, True, (), ()))
 
-        self.roll.come(question.rank, told, reply)
+        self.roll.come(question.rank, rank_report, reply)
 
     def _on_read(self, question: Question) -> None:
         (number,) = question.what
@@ -237,10 +237,10 @@ class Leader:
     def find(self, name: str, number: int = -1) -> Pin:
         """Return what keeps an array's chunks: the persisted one, or a call's result that is being read."""
         reading, _ = self._reading.get(number, ([], set()))
-        found: Pin | None = next((each for each in reading if each.token == name), self.kept.get(name))
-        if found is None:
+        pin: Pin | None = next((each for each in reading if each.token == name), self.kept.get(name))
+        if pin is None:
             raise ClusterError("the array is not persisted any more")
-        return found
+        return pin
 
     @staticmethod
     def _answer_aside(question: Question, find: Callable[[], Any]) -> None:

@@ -173,11 +173,11 @@ class MemberSession(Session):
         unique = {root.token: root for root in roots}
         asked, number = list(unique.values()), self._number + 1
         leader = self._leader
-        found = self._call("compute", unique, asked, lambda: leader.compute(number, asked) if leader else None)
-        if isinstance(found[0], Columns):
-            found = [self._assemble(root, each, number) for root, each in zip(asked, found, strict=True)]
+        results = self._call("compute", unique, asked, lambda: leader.compute(number, asked) if leader else None)
+        if isinstance(results[0], Columns):
+            results = [self._assemble(root, each, number) for root, each in zip(asked, results, strict=True)]
             self._tell_read(number)
-        values = dict(zip(unique, found, strict=True))
+        values = dict(zip(unique, results, strict=True))
         return [values[root.token] for root in roots]
 
     def keep(self, roots: Sequence[Expr]) -> list[Pin]:
@@ -197,8 +197,8 @@ class MemberSession(Session):
             assert leader is not None
             return [dumps(pickle.loads(each)) for each in leader.session.run_gang(root)]
 
-        found: list[bytes] = self._call("rank program", [root.token], [root], act)
-        return found
+        pickled: list[bytes] = self._call("rank program", [root.token], [root], act)
+        return pickled
 
     def prepare(self, root: Expr, listener: Any) -> ResultCollector:
         """Refuse: what is to be done next would follow from what arrives first, which differs between ranks."""
@@ -224,12 +224,12 @@ class MemberSession(Session):
         def act() -> tuple[Any, str]:
             assert leader is not None
             with leader.acting():
-                made, keeper = make()
-            return made, leader.adopt(what, keeper)
+                own_handle, keeper = make()
+            return own_handle, leader.adopt(what, keeper)
 
-        made, key = self._call(what, (), (), act)
+        handle, key = self._call(what, (), (), act)
         with self._lock:
-            return made, self._another(key)
+            return handle, self._another(key)
 
     def _call(self, kind: str, tokens: Iterable[str], roots: Sequence[Expr], act: Callable[[], Any]) -> Any:
         """Ask for something together with all other ranks, and return what all get."""
@@ -242,11 +242,11 @@ class MemberSession(Session):
         with self._lock:
             self._number += 1
             dropped, self._dropped = tuple(self._dropped), []
-        told = report(self._number, kind, tokens, roots, dropped)
+        rank_report = report(self._number, kind, tokens, roots, dropped)
         if self._leader is not None:
-            value, answer = self._leader.lead(told, roots, act)
+            value, answer = self._leader.lead(rank_report, roots, act)
         else:
-            answer = self._rank.calls.ask(0, "spmd.call", told, limit=None)
+            answer = self._rank.calls.ask(0, "spmd.call", rank_report, limit=None)
             value = _open(answer)
         self._living = answer.living
         self._stored.difference_update(answer.gone)
@@ -296,17 +296,17 @@ class MemberSession(Session):
 
     def _find(self, token: str, rank: int | None = None, block: int | None = None, number: int = -1) -> Columns:
         if self._leader is not None:
-            found = self._leader.locate(self._leader.find(token, number), rank, block)
+            columns = self._leader.locate(self._leader.find(token, number), rank, block)
         else:
-            found = self._aside("spmd.places", token, rank, block, number)
-        assert isinstance(found, Columns)
-        return found
+            columns = self._aside("spmd.places", token, rank, block, number)
+        assert isinstance(columns, Columns)
+        return columns
 
     def _aside(self, service: str, *what: Any) -> Any:
-        found, error = self._rank.calls.ask(0, service, *what, limit=None)
+        reply, error = self._rank.calls.ask(0, service, *what, limit=None)
         if error:
             raise pickle.loads(error)
-        return found
+        return reply
 
     def find_own(self, root: Expr) -> tuple[Columns, Rank]:
         """See `Session`."""
@@ -315,19 +315,19 @@ class MemberSession(Session):
 
     def chunk(self, root: Expr, block: int) -> Array:
         """See `Session`."""
-        found = None
-        while found is None:
+        chunk = None
+        while chunk is None:
             columns = self._find(root.token, block=block)
             op: Any = root.op
             far = int(columns.owners[0]) < 0
-            found = (
+            chunk = (
                 source_reader.read(op.data, root.grid.block_slices(block))
                 if far
                 else read_block(self._rank, columns, block)
             )
-        found = found.view()
-        found.flags.writeable = False
-        return found
+        chunk = chunk.view()
+        chunk.flags.writeable = False
+        return chunk
 
     def chunk_here(self, root: Expr, block: int) -> Array | None:
         """See `Session`."""

@@ -77,8 +77,8 @@ def name_ranks(ranks: Iterable[int]) -> str:
     >>> name_ranks([2, 0]), name_ranks([1])
     ('ranks 0, 2', 'rank 1')
     """
-    found = sorted(ranks)
-    return f"rank{'s' * (len(found) > 1)} {', '.join(map(str, found))}"
+    ordered = sorted(ranks)
+    return f"rank{'s' * (len(ordered) > 1)} {', '.join(map(str, ordered))}"
 
 
 def different(reports: Mapping[int, RankReport]) -> ClusterError:
@@ -86,7 +86,7 @@ def different(reports: Mapping[int, RankReport]) -> ClusterError:
     groups: dict[tuple[Any, ...], list[int]] = {}
     for rank in sorted(reports):
         groups.setdefault(reports[rank].key, []).append(rank)
-    told = [f"{name_ranks(ranks)}: {reports[ranks[0]].describe()}" for ranks in groups.values()]
+    descriptions = [f"{name_ranks(ranks)}: {reports[ranks[0]].describe()}" for ranks in groups.values()]
     same = len({(each.kind, each.said, each.where) for each in reports.values()}) == 1
     hint = (
         "; the arrays look the same, but what they are made from isn't: data that was handed in, a function's "
@@ -95,8 +95,8 @@ def different(reports: Mapping[int, RankReport]) -> ClusterError:
         else ""
     )
     return ClusterError(
-        f"the ranks ask for different things: {'; '.join(told)}{hint}; expected the same calls in the same order on "
-        "all ranks"
+        f"the ranks ask for different things: {'; '.join(descriptions)}{hint}; expected the same calls in the same "
+        "order on all ranks"
     )
 
 
@@ -114,8 +114,8 @@ def dump_error(error: BaseException) -> bytes:
         packed = dumps(error)
         pickle.loads(packed)
     except Exception:
-        told = ClusterError(f"{type(error).__name__}: {error}")
+        substitute = ClusterError(f"{type(error).__name__}: {error}")
         for note in getattr(error, "__notes__", ()):
-            told.add_note(note)
-        packed = dumps(told)
+            substitute.add_note(note)
+        packed = dumps(substitute)
     return packed

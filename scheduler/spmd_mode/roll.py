@@ -117,10 +117,10 @@ class Roll:
         if meeting.decided.is_set() and meeting.error is None:
             return
         if meeting.error is None:
-            reports = {rank: told for rank, told in meeting.reports.items() if rank in self._living}
+            reports = {rank: report for rank, report in meeting.reports.items() if rank in self._living}
             left = self._living - set(reports)
             over = sorted(left & set(self._ended))
-            if len({told.key for told in reports.values()}) > 1:
+            if len({report.key for report in reports.values()}) > 1:
                 now = time.monotonic() if now is None else now
                 meeting.differ_since = now if meeting.differ_since is None else meeting.differ_since
                 if left - set(over) and now - meeting.differ_since < PATIENCE:
@@ -150,9 +150,11 @@ class Roll:
             self._meetings = {n: each for n, each in self._meetings.items() if each is not meeting}
 
     def _unable(self, reports: dict[int, RankReport], over: list[int]) -> ClusterError:
-        told = reports[min(reports)]
+        first_report = reports[min(reports)]
         how = "; ".join(f"that of rank {rank} {self._ended[rank]}" for rank in over)
-        error = ClusterError(f"{told.describe()}: not all ranks come to it, since some scripts have ended: {how}")
+        error = ClusterError(
+            f"{first_report.describe()}: not all ranks come to it, since some scripts have ended: {how}"
+        )
         error.follows = bool(self._shown.intersection(over))  # type: ignore[attr-defined]
         return error
 

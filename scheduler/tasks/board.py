@@ -197,7 +197,7 @@ class Board:
         """Return what waits behind other tasks on a rank that moves slowly, while another one idles."""
         if self._ready or not any(s.alive and s.used < s.cores for s in self.sites[1:] or self.sites):
             return {}
-        found: dict[int, list[int]] = {}
+        stuck_by_rank: dict[int, list[int]] = {}
         for rank, site in enumerate(self.sites):
             if site.used <= site.cores or now - site.moved < STALE:
                 continue
@@ -206,8 +206,8 @@ class Board:
             for record in stuck:
                 record.recalled = record.run
             if stuck:
-                found[rank] = [record.number for record in stuck]
-        return found
+                stuck_by_rank[rank] = [record.number for record in stuck]
+        return stuck_by_rank
 
     # ---------------------------------------------------------------- tasks wait for tasks
 

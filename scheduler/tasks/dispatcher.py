@@ -296,8 +296,8 @@ class Dispatcher:
         self._complete(ended)
         for rank, numbers in drops.items():  # before what makes the same again
             self._calls.tell(rank, DROP, *numbers)
-        for rank, given in orders.items():
-            self._calls.tell(rank, RUN, functions[rank], given)
+        for rank, rank_orders in orders.items():
+            self._calls.tell(rank, RUN, functions[rank], rank_orders)
         for rank, stuck in back.items():
             self._calls.tell(rank, GIVE_UP, stuck)
         for rank, number in stops:
@@ -423,7 +423,7 @@ class Dispatcher:
 
     def _complete(self, ended: list[tuple[TaskRecord, Any]]) -> None:
         """Tell futures; not under the lock, but callbacks are on a thread of their own anyway."""
-        for record, found in ended:
+        for record, outcome in ended:
             future = record.future() if record.future is not None else None
             if future is None or future.done():
                 continue
@@ -431,9 +431,9 @@ class Dispatcher:
                 if record.state is TaskState.CANCELLED:
                     future._note_cancelled()
                 elif record.state is TaskState.FAILED:
-                    future.set_exception(found)
+                    future.set_exception(outcome)
                 else:
-                    future.set_result(found)
+                    future.set_result(outcome)
         if ended:
             with self._made:
                 self._made.notify_all()

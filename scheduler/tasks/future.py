@@ -226,13 +226,13 @@ class Future(concurrent.futures.Future[Any]):
         >>> wr.submit(len, "abc").result(timeout=60)
         3
         """
-        given: Any = timeout
-        if given is not None and not isinstance(given, Real):
+        seconds: Any = timeout
+        if seconds is not None and not isinstance(seconds, Real):
             raise ArgumentError(f"result: argument 'timeout' is {timeout!r}; expected a number of seconds, or None")
         try:
             with contextlib.nullcontext() if self.done() and self._result is not THERE else waiting():
-                found = super().result(timeout)
-                return self._bring() if found is THERE else found
+                outcome = super().result(timeout)
+                return self._bring() if outcome is THERE else outcome
         except KeyboardInterrupt as error:
             note_interrupt([self], error)
             raise
@@ -280,10 +280,10 @@ class Future(concurrent.futures.Future[Any]):
     def _bring(self) -> Any:
         """Return a result that is on a rank, and keep it; or what keeps it from coming here."""
         try:
-            found = self._dispatcher.fetch(self._record)
+            outcome = self._dispatcher.fetch(self._record)
             with self._condition:  # of threads that ask at once, the first one's is everybody's
                 if self._result is THERE:
-                    self._result = found
+                    self._result = outcome
                 return self._result
         except Exception as error:
             with self._condition:

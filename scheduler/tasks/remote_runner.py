@@ -48,8 +48,8 @@ AGAIN = 0.02
 def remote_runner(rank: Rank) -> RemoteRunner:
     """Return what submits tasks for those that a rank runs."""
     rank.calls.offer(FUTURES, lambda: RemoteRunner(rank))
-    found: RemoteRunner = rank.calls.provided(FUTURES)
-    return found
+    runner: RemoteRunner = rank.calls.provided(FUTURES)
+    return runner
 
 
 class RemoteRunner:

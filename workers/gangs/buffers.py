@@ -140,9 +140,9 @@ def regions(call: str, spec: Any, writable: bool, blocks: int) -> list[BufferReg
         displs = np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else []
     elif np.ndim(displs) == 0:
         displs = [displs * i for i in range(blocks)]
-    for word, found in (("counts", counts), ("displacements", displs)):
-        if len(found) != blocks:
-            raise BadValue(f"{call}: {len(found)} {word} for a buffer; expected {blocks}, one for each member")
+    for word, numbers in (("counts", counts), ("displacements", displs)):
+        if len(numbers) != blocks:
+            raise BadValue(f"{call}: {len(numbers)} {word} for a buffer; expected {blocks}, one for each member")
     parts = [(_index(call, "displacement", d), _index(call, "count", c)) for d, c in zip(displs, counts, strict=True)]
     for first, count in parts:
         _check_end(call, held, first, count)
@@ -204,10 +204,10 @@ def _bytes(call: str, array: np.ndarray[Any, Any], writable: bool) -> Bytes:
 
 
 def _index(call: str, word: str, x: Any) -> int:
-    found = operator.index(x)
-    if found < 0:
-        raise BadValue(f"{call}: a {word} of {found}; expected none below 0")
-    return found
+    number = operator.index(x)
+    if number < 0:
+        raise BadValue(f"{call}: a {word} of {number}; expected none below 0")
+    return number
 
 
 def _check_end(call: str, held: _Elements, first: int, count: int) -> None:

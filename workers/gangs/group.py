@@ -188,8 +188,8 @@ class Group:
 
     def _is_quick(self, pending: Waitable) -> bool:
         """Tell whether those who must act run, so that nobody needs to think about who waits for whom."""
-        found = map(self._is_free, pending.needs())
-        return any(found) if pending.any_will_do else all(found)
+        are_free = map(self._is_free, pending.needs())
+        return any(are_free) if pending.any_will_do else all(are_free)
 
     def _find_deadlock(self) -> None:
         """Revoke the group where members wait for what none can bring any more."""
@@ -199,16 +199,16 @@ class Group:
         while freed and stuck:
             freed = False
             for member, wait in list(stuck.items()):
-                found = (x in free for x in wait.needs())
-                if wait.is_busy() or (any(found) if wait.any_will_do else all(found)):
+                are_free = (x in free for x in wait.needs())
+                if wait.is_busy() or (any(are_free) if wait.any_will_do else all(are_free)):
                     free.add(member)
                     del stuck[member]
                     freed = True
         if stuck:
-            told = [self._tell(member, wait) for member, wait in stuck.items()]
+            reasons = [self._tell(member, wait) for member, wait in stuck.items()]
             gone = {x for wait in stuck.values() for x in wait.needs() if self._ended[x]}
-            told = [f"{_members([x])} has returned" for x in sorted(gone)] + told
-            self._revoke(Deadlock("deadlock: " + "; ".join(told)))
+            reasons = [f"{_members([x])} has returned" for x in sorted(gone)] + reasons
+            self._revoke(Deadlock("deadlock: " + "; ".join(reasons)))
 
     def _tell(self, member: int, wait: Waitable) -> str:
         needs = sorted(set(wait.needs()))

@@ -87,14 +87,14 @@ class LocalChunks(Sequence[Array]):
         if not self.slices:
             return (slice(0, 0),) * len(self.shape)
         axes = list(zip(*self.slices, strict=True))
-        found = tuple(slice(min(s.start for s in own), max(s.stop for s in own)) for own in axes)
-        size = int(np.prod([s.stop - s.start for s in found], dtype=np.int64))
+        bounds = tuple(slice(min(s.start for s in own), max(s.stop for s in own)) for own in axes)
+        size = int(np.prod([s.stop - s.start for s in bounds], dtype=np.int64))
         if size != sum(chunk.size for chunk in self._chunks):
             raise ShapeError(
                 f"LocalChunks.joined: chunks {', '.join(map(str, self.blocks))} don't make up a rectangle; "
                 "expected chunks along the first axis alone, or use them one by one"
             )
-        return found
+        return bounds
 
     def joined(self) -> Array:
         """Return the chunks as one array: in place where there is one, or they lie one behind the other; else a copy.
@@ -163,7 +163,7 @@ class LocalChunks(Sequence[Array]):
 
 def _owner(array: Array) -> Any:
     """Return what an array's memory belongs to."""
-    found: Any = array
-    while isinstance(found, np.ndarray) and found.base is not None:
-        found = found.base
-    return found
+    owner: Any = array
+    while isinstance(owner, np.ndarray) and owner.base is not None:
+        owner = owner.base
+    return owner

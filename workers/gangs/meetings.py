@@ -128,13 +128,13 @@ def arrive(context: Context, rank: int, number: int, call: MemberCall) -> Member
 def _work(parts: list[MemberPart], call: MemberCall) -> None:
     """Give each part its value, or all of them the error."""
     try:
-        found = call.plan([x.call.deposit for x in parts])
+        values = call.plan([x.call.deposit for x in parts])
     except Exception as error:
         for part in parts:
             part.error = error
         return
     for i, part in enumerate(parts):
-        part.value = found if isinstance(found, DealtPlan) else found[i]
+        part.value = values if isinstance(values, DealtPlan) else values[i]
 
 
 def _nothing(deposits: list[Any]) -> list[Any]:

@@ -273,7 +273,7 @@ class GangThreads:
         attempt = 0 if run.gang is None else run.gang.number
         function, extra, keywords = pickle.loads(gang.payload.pickled)
         parts = np.array_split(np.arange(len(run.tasks)), len(comms))
-        found: list[Any] = [None] * len(comms)
+        results: list[Any] = [None] * len(comms)
         errors: list[BlockError] = []
 
         def member(number: int) -> None:
@@ -284,14 +284,14 @@ class GangThreads:
             place = number
             try:
                 place = comms[number].Get_rank()
-                given = [*operands(stage, gang, reader, tasks), *self._outs(gang, tasks, offsets)]
+                local_chunks = [*operands(stage, gang, reader, tasks), *self._outs(gang, tasks, offsets)]
                 with (
                     usual_warnings(),
                     collecting(gang.adds, place, attempt),
                     self._computes(run.batch),
                     interruptible(run.batch),
                 ):
-                    found[number] = function(comms[number], *given, *extra, **keywords)
+                    results[number] = function(comms[number], *local_chunks, *extra, **keywords)
             except BaseException as error:
                 errors.append(BlockError(place, error))
                 if len(comms) > 1:
@@ -314,13 +314,13 @@ class GangThreads:
         reader.ahead.clear()  # as in `Rank._compute`
         if errors:
             raise next((each for each in errors if not self.meeting.is_loss(each.error)), errors[0])
-        return b"" if gang.outs else _pickle(found, gang.label)
+        return b"" if gang.outs else _pickle(results, gang.label)
 
     def _outs(self, gang: Gang, tasks: Index, offsets: Index) -> list[LocalChunks]:
         """Return what members fill."""
         arena = self.transport.arena(self.rank)
         assert arena is not None
-        made = []
+        outputs = []
         for number, out in enumerate(gang.outs):
             borders = share(out.grid.nblocks, gang.members).tolist()
             chunks, numbers = [], []
@@ -334,8 +334,8 @@ class GangThreads:
                         view[...] = np.zeros((), out.dtype)
                     chunks.append(view)
                     numbers.append(block)
-            made.append(LocalChunks(chunks, out.grid, numbers, out.dtype))
-        return made
+            outputs.append(LocalChunks(chunks, out.grid, numbers, out.dtype))
+        return outputs
 
 
 def _pickle(found: list[Any], function: str) -> bytes:
@@ -350,12 +350,12 @@ def _pickle(found: list[Any], function: str) -> bytes:
 
 def operands(stage: Stage, gang: Gang, reader: BatchReader, tasks: Index) -> list[LocalChunks]:
     """Return a member's chunks of each operand, in place."""
-    found = []
+    local_chunks = []
     for value in stage.program.values[:-1]:
         (number,) = value.inputs  # type: ignore[union-attr] # what a gang takes is loaded
         grid = stage.input_grids[number]
         borders = share(grid.nblocks, gang.members).tolist()
         blocks = [block for task in tasks.tolist() for block in range(borders[task], borders[task + 1])]
         chunks = [read_only(reader.block(number, block)) for block in blocks]
-        found.append(LocalChunks(chunks, grid, blocks, value.dtype))
-    return found
+        local_chunks.append(LocalChunks(chunks, grid, blocks, value.dtype))
+    return local_chunks

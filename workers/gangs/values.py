@@ -83,8 +83,8 @@ def numpy_type(x: Any) -> np.dtype[Any] | None:
     # Before MPI is initialised there are no derived types, and asking for what isn't NumPy's would end the process.
     if text.startswith("V") and is_initialized() and not x.is_predefined:
         return None
-    found: np.dtype[Any] = np.dtype(text)
-    return found
+    dtype: np.dtype[Any] = np.dtype(text)
+    return dtype
 
 
 def is_initialized() -> bool:

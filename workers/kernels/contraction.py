@@ -58,8 +58,8 @@ class Lying:
     @property
     def shape(self) -> tuple[int, ...]:
         """See `Block`."""
-        found: tuple[int, ...] = self._array.shape
-        return found
+        shape: tuple[int, ...] = self._array.shape
+        return shape
 
     def whole(self) -> Array:
         """See `Block`."""
@@ -105,8 +105,8 @@ def contract(op: Contract, pairs: Iterable[tuple[Block, Block]], out: Array) -> 
         out.fill(0)
     elif not plain:
         sizes = dict(zip(op.out, out.shape, strict=True))
-        made = total.reshape([sizes[label] for label in order])
-        np.copyto(out, made.transpose([order.index(label) for label in op.out]))
+        product = total.reshape([sizes[label] for label in order])
+        np.copyto(out, product.transpose([order.index(label) for label in op.out]))
 
 
 class _Layout:

@@ -152,12 +152,12 @@ def function(name: str) -> Callable[..., Any]:
     if name in _NAMED:
         return _NAMED[name]
     ufunc, _, part = name.partition(":")
-    found = getattr(np, ufunc)
-    if not isinstance(found, np.ufunc):
+    numpy_ufunc = getattr(np, ufunc)
+    if not isinstance(numpy_ufunc, np.ufunc):
         raise KeyError(f"no kernel is named {name!r}")
     if not part:
-        return found
-    return _one_output(found, int(part))
+        return numpy_ufunc
+    return _one_output(numpy_ufunc, int(part))
 
 
 def room_of_function(name: str) -> int:

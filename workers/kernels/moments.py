@@ -114,5 +114,5 @@ def moments_finish(partial: Array, level: Level) -> Array:
     freedom = np.maximum(count_reduced(level.shape, level.reduce.axes) - level.reduce.ddof, 0)
     with np.errstate(all="ignore"):
         variance = np.true_divide(partial["m2"], freedom)
-        found = np.asarray(np.sqrt(variance) if level.reduce.head == "std" else variance)
-        return found.astype(level.target, copy=False)
+        spread = np.asarray(np.sqrt(variance) if level.reduce.head == "std" else variance)
+        return spread.astype(level.target, copy=False)

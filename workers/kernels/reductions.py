@@ -106,9 +106,9 @@ def _mean_finish(partial: Array, level: Level) -> Array:
 
 def _halving(merge: Callable[[Array, Array], Array], *heads: str) -> Callable[[Array], Array]:
     def combine(stack: Array) -> Array:
-        made = combining.combine(stack, heads) if heads else None
-        if made is not None:
-            return made
+        combined = combining.combine(stack, heads) if heads else None
+        if combined is not None:
+            return combined
         while len(stack) > 1:
             half = len(stack) // 2
             merged = merge(stack[:half], stack[half : 2 * half])
@@ -204,9 +204,9 @@ def _extreme_head(name: str, *, skips: bool = False) -> ReductionKernel:
         return out
 
     def combine(stack: Array) -> Array:
-        made = None if skips else combining.combine(stack, (name,))
-        if made is not None:
-            return made
+        combined = None if skips else combining.combine(stack, (name,))
+        if combined is not None:
+            return combined
         value, index = np.ascontiguousarray(stack["value"]), np.ascontiguousarray(stack["index"])
         while half := len(value) // 2:
             left, right, rest = slice(half), slice(half, 2 * half), slice(2 * half, None)
@@ -327,9 +327,9 @@ def _several(parts: tuple[Level, ...]) -> ReductionKernel:
         return gather([head.close(each, shape) for head, each in zip(heads, state, strict=True)])
 
     def combine(stack: Array) -> Array:
-        made = combining.combine(stack, tuple([part.reduce.head for part in parts]))
-        if made is not None:
-            return made
+        combined = combining.combine(stack, tuple([part.reduce.head for part in parts]))
+        if combined is not None:
+            return combined
         fields = [np.ascontiguousarray(stack[name]) for name in names]
         return gather([head.combine(field) for head, field in zip(heads, fields, strict=True)])
 

@@ -77,14 +77,14 @@ def put_in_order(x: Array, axis: int = -1) -> None:
 def order_row(x: Array) -> Array:
     """Return the stable order of a row, in C order, of numbers of 4 or 8 bytes."""
     run = _find(x.dtype, len(x), places=True)
-    found = np.empty(len(x), np.int64)
-    told = spreading.UNENDED if run is None else spreading.order_numbers(run, x, found)
-    if told == spreading.LOST:
+    order = np.empty(len(x), np.int64)
+    status = spreading.UNENDED if run is None else spreading.order_numbers(run, x, order)
+    if status == spreading.LOST:
         lost = np.isnan(x)
         kept = np.flatnonzero(~lost)
         return np.concatenate([kept[order_row(x[kept])], np.flatnonzero(lost)])
-    if told == spreading.DONE:
-        return found
+    if status == spreading.DONE:
+        return order
     dealt = None if run is None else _order_buckets(run, x)
     return _order_by_numpy(x) if dealt is None else dealt
 
@@ -125,19 +125,19 @@ def _is_faster(name: str, dtype: np.dtype[Any], one: Callable[[Array], Any], oth
 
 
 def _time(way: Callable[[Array], Any], row: Array) -> float:
-    found = []
+    seconds = []
     for _ in range(TIMES):
         begin = time.perf_counter()
         way(row)
-        found.append(time.perf_counter() - begin)
-    return min(found)
+        seconds.append(time.perf_counter() - begin)
+    return min(seconds)
 
 
 def _spread(run: Any, row: Array) -> bool:
     """Sort in place, stably; False where the elements are still in some order, equal ones in their own."""
-    told = spreading.UNENDED if len(row) > spreading.MOST else spreading.sort_numbers(run, row, row)
-    if told != spreading.LOST:
-        return told == spreading.DONE or _sort_buckets(run, row)
+    status = spreading.UNENDED if len(row) > spreading.MOST else spreading.sort_numbers(run, row, row)
+    if status != spreading.LOST:
+        return status == spreading.DONE or _sort_buckets(run, row)
     lost = np.isnan(row)
     kept, last = row[~lost], row[lost]
     row[len(kept) :] = last
@@ -174,12 +174,12 @@ def _order_buckets(run: Any, x: Array) -> Array | None:
     dealt = x[order]
     for begin, end in itertools.pairwise([0, *ends.tolist()]):
         came = dealt[begin:end]
-        found, told = np.empty(end - begin, np.int64), spreading.UNENDED
+        inner_order, status = np.empty(end - begin, np.int64), spreading.UNENDED
         if end - begin >= spreading.LEAST:
-            told = spreading.order_numbers(run, came, found)
-        if told != spreading.DONE:
-            found = order_row(came) if told == spreading.LOST else _order_by_numpy(came)
-        order[begin:end] = order[begin:end][found]
+            status = spreading.order_numbers(run, came, inner_order)
+        if status != spreading.DONE:
+            inner_order = order_row(came) if status == spreading.LOST else _order_by_numpy(came)
+        order[begin:end] = order[begin:end][inner_order]
     return order
 
 

@@ -42,8 +42,8 @@ class Squares(Terms):
         """See `Terms`."""
         mean = self.mean.reshape(len(x), 1, -1)
         row = np.tile(mean, x.shape[2] // mean.shape[2])
-        made = add_squares(x, row)
-        return np.asarray(np.add.reduce(_square(x, row), axis=1)) if made is None else made
+        sums = add_squares(x, row)
+        return np.asarray(np.add.reduce(_square(x, row), axis=1)) if sums is None else sums
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ def _square(x: Array, mean: Array) -> Array:
     """Return squared distances, in memory that is valid until the next call."""
     distance = _distances(x, mean)
     if x.dtype.kind == "c":
-        made: Array = np.square(np.real(distance)) + np.square(np.imag(distance))
-        return made
+        squares: Array = np.square(np.real(distance)) + np.square(np.imag(distance))
+        return squares
     return np.square(distance, out=distance)
 
 

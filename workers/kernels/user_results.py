@@ -58,8 +58,8 @@ def check_kept(name: str, made: Array, dtype: np.dtype[Any], where: str = "", ad
             or made.dtype.hasobject
         )
     if not kept:
-        told = made.dtype.descr if made.dtype.names else made.dtype.str
+        descr = made.dtype.descr if made.dtype.names else made.dtype.str
         raise DTypeError(
             f"{name}: the function returned dtype {made.dtype}{where}; expected {dtype}, as the operation was "
-            f"made with; {advice or f'say dtype={told!r}'}, or cast in the function"
+            f"made with; {advice or f'say dtype={descr!r}'}, or cast in the function"
         )

@@ -68,10 +68,10 @@ class Excess:
             self._looked = now
             with self._guard:
                 running = tuple(self._running)
-            found = self._measure()  # not under the guard, for which threads would wait meanwhile
+            nbytes = self._measure()  # not under the guard, for which threads would wait meanwhile
             with self._guard:
-                if found > self._peak and running == tuple(self._running):
-                    self._peak, self._at_peak = found, tuple(self._running.values())
+                if nbytes > self._peak and running == tuple(self._running):
+                    self._peak, self._at_peak = nbytes, tuple(self._running.values())
 
     def grant(self, nbytes: int) -> None:
         """Note what another thread of this process has taken for results."""
@@ -99,9 +99,9 @@ class Excess:
 
     def _measure(self) -> int:
         begin = time.perf_counter()
-        found = bytes_in_use()
+        nbytes = bytes_in_use()
         self._pause = max(PERIOD, RARELY * (time.perf_counter() - begin))
-        return found
+        return nbytes
 
     def _declared(self, stage: Stage) -> int:
         return task_work(stage, self._sources(stage)).total
@@ -137,7 +137,7 @@ def _counter() -> Callable[[], int] | None:
     function.restype = _Counts
 
     def count() -> int:
-        found = function()
-        return int(found.uordblks + found.hblkhd)
+        info = function()
+        return int(info.uordblks + info.hblkhd)
 
     return count

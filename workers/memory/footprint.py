@@ -203,26 +203,28 @@ def _product_bytes(stage: Stage, product: Product) -> int:
 
 def _call_bytes(stage: Stage, value: Call, direct: bool) -> int:
     op = value.op
-    made = _block(stage.domain, value.dtype.itemsize)
+    result_bytes = _block(stage.domain, value.dtype.itemsize)
     if isinstance(op, Gang):
-        return made
-    given = sum(_argument(stage, number) for number in value.args)
+        return result_bytes
+    argument_bytes = sum(_argument(stage, number) for number in value.args)
     if isinstance(op, MapBlocks):
-        return math.ceil(_factor(op) * (given + made)) + made
+        return math.ceil(_factor(op) * (argument_bytes + result_bytes)) + result_bytes
     assert isinstance(op, BlockFunction)
     function = block_function(op.function)
-    return math.ceil(room_of(function) * (given + made)) + (0 if direct and fills(function) else made)
+    return math.ceil(room_of(function) * (argument_bytes + result_bytes)) + (
+        0 if direct and fills(function) else result_bytes
+    )
 
 
 def said_of(stage: Stage) -> tuple[float, int]:
     """Return what users' functions are said to take at most, in times the bytes that they are given and return."""
-    found = [(0.0, 0)]
+    claims = [(0.0, 0)]
     for value in stage.program.values:
         if isinstance(value, Call) and isinstance(value.op, MapBlocks):
-            made = _block(stage.domain, value.dtype.itemsize)
-            given = sum(_argument(stage, number) for number in value.args)
-            found.append((_factor(value.op), given + made))
-    return max(found)
+            result_bytes = _block(stage.domain, value.dtype.itemsize)
+            argument_bytes = sum(_argument(stage, number) for number in value.args)
+            claims.append((_factor(value.op), argument_bytes + result_bytes))
+    return max(claims)
 
 
 def _factor(op: MapBlocks) -> float:

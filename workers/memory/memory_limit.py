@@ -79,8 +79,8 @@ class Machine:
 
 def control_groups(root: Path = ROOT) -> tuple[ControlGroup, ...]:
     """Return the memory control groups with a limit that this process is in: its own and those above."""
-    found = (_read_group(folder, _VERSIONS[system]) for folder, system in folders("memory", root))
-    return tuple(group for group in found if group is not None)
+    groups = (_read_group(folder, _VERSIONS[system]) for folder, system in folders("memory", root))
+    return tuple(group for group in groups if group is not None)
 
 
 def memory_limit(root: Path = ROOT, environment: Mapping[str, str] = os.environ) -> Limit:

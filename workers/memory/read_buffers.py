@@ -45,9 +45,9 @@ def read_buffer(shape: Sequence[int], dtype: DType) -> np.ndarray[Any, Any]:
         memory = mmap.mmap(-1, -(-nbytes // GRAIN) * GRAIN, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         with contextlib.suppress(OSError):  # a kernel without huge pages
             memory.madvise(mmap.MADV_HUGEPAGE)
-    made = np.ndarray(tuple(shape), dtype, memory)
-    weakref.finalize(made, _give, memory).atexit = False
-    return made
+    array = np.ndarray(tuple(shape), dtype, memory)
+    weakref.finalize(array, _give, memory).atexit = False
+    return array
 
 
 def drop_read_buffers() -> None:

@@ -50,16 +50,16 @@ def tile_scratch(stage: Stage, sources: Mapping[str, HostData], tile: int) -> Co
     tile : int
         Elements of a tile.
     """
-    found: Counter[str] = Counter()
+    scratch: Counter[str] = Counter()
     for last in _roots(stage):
-        found += _of_value(stage, last, sources, tile)
-    return found
+        scratch += _of_value(stage, last, sources, tile)
+    return scratch
 
 
 def passing_bytes(stage: Stage, tile: int) -> int:
     """Return what kernels of functions make beside their buffers."""
-    made = [value for value in stage.program.values if isinstance(value, Apply)]
-    return max((tile * room_of_function(value.function) * _widest(stage, value) for value in made), default=0)
+    applied = [value for value in stage.program.values if isinstance(value, Apply)]
+    return max((tile * room_of_function(value.function) * _widest(stage, value) for value in applied), default=0)
 
 
 def _widest(stage: Stage, value: Apply) -> int:
@@ -86,15 +86,15 @@ def _of_value(stage: Stage, last: int, sources: Mapping[str, HostData], tile: in
     one = tile * widest
     each = max(one + one // 8, tile_loop.BEGIN)
     count = plan.nslots + len(kept) + len(turned)
-    found = Counter({"tiles": (count + len(short)) * each, "ordered": len(turned) * one})
-    found["drawn"] = sum(_drawing_bytes(values[i], tile) for i in plan.tiled)
+    scratch = Counter({"tiles": (count + len(short)) * each, "ordered": len(turned) * one})
+    scratch["drawn"] = sum(_drawing_bytes(values[i], tile) for i in plan.tiled)
     if (tile := min(stage.domain.largest, TILE)) >= courses.LEAST_ELEMENTS:  # these take one block at a time
         one = tile * widest
         whole = count * one + sum(_widened_bytes(stage, values[i], tile) for i in plan.tiled)
         whole += sum(_drawn_bytes(stage, values[i], tile) for i in plan.tiled)
         whole += 0 if level is None else _state_bytes(stage, level, tile)
-        found["course"] = max(whole + whole // 8, courses.BEGIN)
-    return found
+        scratch["course"] = max(whole + whole // 8, courses.BEGIN)
+    return scratch
 
 
 def _may_be_turned(stage: Stage, value: Value, sources: Mapping[str, HostData]) -> bool:

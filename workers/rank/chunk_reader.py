@@ -80,12 +80,12 @@ class Located(Mapping[int, SlabPlace]):
             return [(where, ascending(0, len(tasks)), np.full(len(tasks), c.offsets[0]))]
         at = positions_in(c.tasks, tasks)
         owners, sources, offsets = c.owners[at], c.sources[at], c.offsets[at]
-        found = []
+        groups = []
         for place in self.memories():
             mine = np.flatnonzero((owners == place.owner) & (sources == place.source))
             if len(mine):
-                found.append((place, mine, offsets[mine]))
-        return found
+                groups.append((place, mine, offsets[mine]))
+        return groups
 
     def find_spacing(self, first: int, count: int) -> tuple[SlabPlace, int] | None:
         """Return the first of consecutive tasks' places and their distance, where they lie at equal distances."""
@@ -136,11 +136,11 @@ class BatchReader:
     def read_ahead(self, number: int, piece: Piece | int) -> Array | BaseException:
         """Read a piece of a source, or a whole block, before the batch begins; what goes wrong is raised then."""
         try:
-            found = self.block(number, piece) if isinstance(piece, int) else self._taken(number, piece)
+            array = self.block(number, piece) if isinstance(piece, int) else self._taken(number, piece)
         except BaseException as error:
             return error
-        found.flags.writeable = False  # other batches may have it, too
-        return found
+        array.flags.writeable = False  # other batches may have it, too
+        return array
 
     def _find_ahead(self, number: int, block: int, take: tuple[Any, ...]) -> Array | None:
         reading = self.ahead.get((number, block, take_key(take)))
@@ -155,16 +155,16 @@ class BatchReader:
         producer = self.producers[number]
         if self.ahead and (read := self._find_ahead(number, block, ())) is not None:
             return read
-        found = self._slab(number, block)
-        if found is None:
+        slab = self._slab(number, block)
+        if slab is None:
             return self.fetched[number, block, ()]
-        if isinstance(found, slice):
+        if isinstance(slab, slice):
             assert producer.data is not None
             return source_reader.read(producer.data, producer.grid.block_slices(block)).view(np.ndarray)
         shape = producer.grid.block_shape(block)
         count = math.prod(shape) * producer.dtype.itemsize
         at = self.at(number, block)
-        return found[at : at + count].view(producer.dtype).reshape(shape)
+        return slab[at : at + count].view(producer.dtype).reshape(shape)
 
     def addresses(self, number: int, blocks: Index) -> Index | None:
         """Return where whole blocks of an input begin, found for all of them at once; None where some aren't in place.
@@ -174,13 +174,13 @@ class BatchReader:
         places, producer = self.places[number], self.producers[number]
         if not isinstance(places, Located) or self.ahead or self.fetched:
             return None
-        tasks, found = blocks // producer.blocks_per_task, np.zeros(len(blocks), np.int64)
+        tasks, addresses = blocks // producer.blocks_per_task, np.zeros(len(blocks), np.int64)
         for place, mine, offsets in places.by_memory(tasks):
             memory = None if place.owner == HOST else self.memory(place)
             if memory is None:
                 return None
-            found[mine] = memory.__array_interface__["data"][0] + offsets
-        return found if producer.blocks_per_task == 1 else found + producer.find_offsets(blocks)
+            addresses[mine] = memory.__array_interface__["data"][0] + offsets
+        return addresses if producer.blocks_per_task == 1 else addresses + producer.find_offsets(blocks)
 
     def lie(self, number: int, blocks: Index) -> tuple[Index, Index] | None:
         """Return where blocks of an input begin, and by how many bytes neighbours along each axis are apart.
@@ -249,9 +249,9 @@ class BatchReader:
         elif (
             producer.blocks_per_task == 1
             and isinstance(places, Located)
-            and (found := places.find_spacing(first, len(blocks)))
+            and (spacing := places.find_spacing(first, len(blocks)))
         ):
-            place, step = found
+            place, step = spacing
         else:
             return None
         memory = self.memory(place) if place.owner != HOST else None
@@ -292,11 +292,11 @@ class BatchReader:
             rest = tuple(
                 t if isinstance(t, np.ndarray) else 0 if isinstance(t, int) else slice(None) for t in piece.take
             )
-            found = take_part(self.fetched[key], rest, piece.points)
+            part = take_part(self.fetched[key], rest, piece.points)
         else:
             read = self._find_ahead(number, piece.block, piece.take) if self.ahead else None
-            found = self._taken(number, piece) if read is None else read
-        return arrange(found, piece)
+            part = self._taken(number, piece) if read is None else read
+        return arrange(part, piece)
 
 
 def arrange(found: Array, piece: Piece) -> Array:
@@ -340,21 +340,21 @@ def take_part(block: Array, take: tuple[Any, ...], points: bool = False) -> Arra
         return block[(..., *take)]
     if points:
         return take_points(block, take)
-    found = block[tuple(slice(None) if isinstance(t, np.ndarray) else t for t in take)]
+    part = block[tuple(slice(None) if isinstance(t, np.ndarray) else t for t in take)]
     kept = [t for t in take if not isinstance(t, int)]
     for axis, pick in enumerate(kept):
         if isinstance(pick, np.ndarray):
-            found = np.take(found, pick, axis)
-    return found
+            part = np.take(part, pick, axis)
+    return part
 
 
 def take_points(block: Array, where: tuple[Any, ...]) -> Array:
     """Apply slices; return the points that the arrays of positions tell, (points, *the other axes)."""
     at = [i for i, t in enumerate(where) if isinstance(t, np.ndarray)]
-    found, chosen = points_first(block, where)
+    view, chosen = points_first(block, where)
     if len(at) == 1:
-        return np.take(found, chosen[0], 0)
-    picked: Array = found[chosen]
+        return np.take(view, chosen[0], 0)
+    picked: Array = view[chosen]
     return picked
 
 

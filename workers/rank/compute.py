@@ -81,14 +81,14 @@ class ComputeThreads:
     def end(self, batches: Iterable[int]) -> None:
         """Interrupt what runs of some batches, which nobody wants any more; on the I/O thread."""
         wanted = set(batches)
-        found = []
+        interrupted = []
         for worker in [worker for worker in self._workers if worker not in self._ending]:
             with worker.guard:
                 if worker.batch in wanted:
                     interrupt(worker.thread, worker.batch)
                     self._ending[worker] = worker.batch, time.monotonic() + GRACE
-                    found.append(worker)
-        if found:
+                    interrupted.append(worker)
+        if interrupted:
             timer = threading.Timer(GRACE + 0.01, self._transport.wake)
             timer.daemon = True
             timer.start()

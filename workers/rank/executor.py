@@ -73,8 +73,8 @@ def run_blocks(stage: Stage, run: Index, reader: BatchReader, target: Target) ->
                     assert not isinstance(place, list)
                     _group(stage, level, reader, stage.domain_blocks(first), place)
                 elif level.leaf:
-                    made = _partials(_frame(stage, reader, np.asarray(frame)))
-                    _finish(level, made, target(first, count))
+                    partials = _partials(_frame(stage, reader, np.asarray(frame)))
+                    _finish(level, partials, target(first, count))
                 else:
                     for block in range(first, first + count):
                         _finish(level, _partial(level, reader, block)[None], target(block, 1))
@@ -103,8 +103,8 @@ def _borders(stage: Stage, blocks: Index) -> list[int]:
     if stage.domain.is_even:
         return []
     shapes = stage.domain.block_shapes(blocks)
-    found: list[int] = (np.flatnonzero((shapes[1:] != shapes[:-1]).any(1)) + 1).tolist()
-    return found
+    borders: list[int] = (np.flatnonzero((shapes[1:] != shapes[:-1]).any(1)) + 1).tolist()
+    return borders
 
 
 def _wide(stage: Stage, reader: BatchReader) -> int:
@@ -137,9 +137,9 @@ def _frame(stage: Stage, reader: BatchReader, blocks: Index) -> Frame:
 
 def _store(frame: Frame, out: Places) -> None:
     if isinstance(out, list) and not frame.is_wide and not isinstance(frame.program.result, Call | Product):
-        made = np.empty((len(out), *out[0].shape), out[0].dtype)
-        _store(frame, made)
-        for place, each in zip(out, made, strict=True):
+        blocks = np.empty((len(out), *out[0].shape), out[0].dtype)
+        _store(frame, blocks)
+        for place, each in zip(out, blocks, strict=True):
             place[...] = each
         return
     if compiled.store(frame, out):
@@ -168,13 +168,13 @@ def _partials(frame: Frame) -> Array:
         copied = np.empty_like(known[key])
         few.put(copied, known[key])
         return copied
-    made = compiled.reduce(frame)
-    made = frame.reduce() if made is None else made
-    if made is None:
-        made = np.concatenate([_partials(frame.alone(i)) for i in range(len(frame.blocks))])
-    if known is not NEVER and made.nbytes <= SMALL and len(known) < FEW:
-        known[key] = made.copy()
-    return made
+    partials = compiled.reduce(frame)
+    partials = frame.reduce() if partials is None else partials
+    if partials is None:
+        partials = np.concatenate([_partials(frame.alone(i)) for i in range(len(frame.blocks))])
+    if known is not NEVER and partials.nbytes <= SMALL and len(known) < FEW:
+        known[key] = partials.copy()
+    return partials
 
 
 def _is_constant(stage: Stage) -> bool:
@@ -192,9 +192,9 @@ def _group(stage: Stage, level: Level, reader: BatchReader, blocks: Index, out: 
     """Reduce the blocks of one group to one result."""
     if level.tree:
         parts = (_partials(_frame(stage, reader, np.array([block]))) for block in blocks.tolist())
-        made = _combine(kernel_of(level), parts, level.tree)
-        assert made is not None
-        _finish(level, made, out)
+        combined = _combine(kernel_of(level), parts, level.tree)
+        assert combined is not None
+        _finish(level, combined, out)
         return
     if is_folded(stage, level):
         _finish(level, _fold(stage, level, reader, blocks, out), out)
@@ -216,31 +216,31 @@ def _combine(kernel: ReductionKernel, parts: Iterator[Array], tree: tuple[int, .
     if kernel.fold is None:
         stack = list(several)
         return kernel.combine(np.concatenate(stack))[None] if len(stack) > 1 else next(iter(stack), None)
-    made = next(several, None)
+    combined = next(several, None)
     for part in several:
-        assert made is not None
-        kernel.fold(made, part)
-    return made
+        assert combined is not None
+        kernel.fold(combined, part)
+    return combined
 
 
 def _fold(stage: Stage, level: Level, reader: BatchReader, blocks: Index, out: Array) -> Array:
     """Combine large partial results as they come, as `combine` does it, but with no copies of them."""
     fold = kernel_of(level).fold
     assert fold is not None
-    made: Array | None = None
+    folded: Array | None = None
     for block in blocks.tolist():
-        first = made is None
+        first = folded is None
         for shape, place, part in _parts(stage, level, reader, block):
-            if made is None:
+            if folded is None:
                 there = out.reshape(shape)
                 fits = there.dtype == part.dtype and np.shares_memory(there, out)
-                made = there if fits else np.empty(shape, part.dtype)
+                folded = there if fits else np.empty(shape, part.dtype)
             if first:
-                made[place] = part
+                folded[place] = part
             else:
-                fold(made[place], part)
-    assert made is not None
-    return made
+                fold(folded[place], part)
+    assert folded is not None
+    return folded
 
 
 def _parts(stage: Stage, level: Level, reader: BatchReader, block: int) -> Iterator[tuple[tuple[int, ...], Any, Array]]:
@@ -250,11 +250,11 @@ def _parts(stage: Stage, level: Level, reader: BatchReader, block: int) -> Itera
         yield partial.shape, ..., partial
         return
     frame = _frame(stage, reader, np.array([block]))
-    made = compiled.reduce(frame)
-    if made is None:
-        made = frame.reduce_by_course()
-    if made is not None:
-        yield made.shape, ..., made
+    partials = compiled.reduce(frame)
+    if partials is None:
+        partials = frame.reduce_by_course()
+    if partials is not None:
+        yield partials.shape, ..., partials
         return
     for kept, part in frame.reduce_parts():
         yield frame.partial_shape, (slice(None), *kept), part
@@ -262,14 +262,14 @@ def _parts(stage: Stage, level: Level, reader: BatchReader, block: int) -> Itera
 
 def _partial(level: Level, reader: BatchReader, block: int) -> Array:
     """Return a block of partial results: of one of several reductions, where they were made together."""
-    found = reader.block(0, block)
-    return found if level.field is None else found[field_name(level.field)]
+    partials = reader.block(0, block)
+    return partials if level.field is None else partials[field_name(level.field)]
 
 
 def _finish(level: Level, partial: Array, out: Places) -> None:
-    made = kernel_of(level).finish(partial, level) if level.final else partial
+    finished = kernel_of(level).finish(partial, level) if level.final else partial
     if isinstance(out, list):
-        for place, each in zip(out, made, strict=True):
+        for place, each in zip(out, finished, strict=True):
             few.put(place, each.reshape(place.shape))
-    elif address_of(made) != address_of(out):  # where it was folded
-        few.put(out, made.reshape(out.shape))
+    elif address_of(finished) != address_of(out):  # where it was folded
+        few.put(out, finished.reshape(out.shape))

@@ -89,22 +89,22 @@ class BatchInputs:
 
     def _list_ahead(self) -> dict[tuple[int, int, tuple[Any, ...]], tuple[int, Piece | int]]:
         """Return (input, piece or whole block) for what I/O threads are to read, each once."""
-        found: dict[tuple[int, int, tuple[Any, ...]], tuple[int, Piece | int]] = {}
+        reads: dict[tuple[int, int, tuple[Any, ...]], tuple[int, Piece | int]] = {}
         for stage, value, block in self._loads() if self.slow else ():
             if isinstance(value.access, ByBlock):
                 if value.inputs[0] in self.slow:
                     whole = value.access.source_block(stage.domain, stage.input_grids[value.inputs[0]], block)
-                    found[value.inputs[0], whole, ()] = value.inputs[0], whole
+                    reads[value.inputs[0], whole, ()] = value.inputs[0], whole
                 continue
             for piece in _pieces(stage, value, block):
                 number = value.inputs[piece.operand]
                 if number in self.slow:
-                    found[number, piece.block, take_key(piece.take)] = number, piece if piece.take else piece.block
+                    reads[number, piece.block, take_key(piece.take)] = number, piece if piece.take else piece.block
         for stage, product, block in self._products() if self.slow else ():
             for number, whole in _operands(stage, product, block):
                 if number in self.slow:
-                    found[number, whole, ()] = number, whole
-        return found
+                    reads[number, whole, ()] = number, whole
+        return reads
 
     def _values(self) -> Iterator[tuple[Stage, Any, int]]:
         return _values_of_tasks(self.reader.stage, self.run.tasks)

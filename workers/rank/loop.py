@@ -74,17 +74,17 @@ def work(link: MpiLink) -> NoReturn:
     from ..mpi.start.environment import ulfm_enabled
     from ..mpi.start.start import leave
 
-    told = False
+    was_stopped = False
     try:
-        told = serve(link)
-        if not told:
+        was_stopped = serve(link)
+        if not was_stopped:
             print(f"rank 0 was lost: rank {link.rank} ends with it", file=sys.stderr, flush=True)
     except BaseException:  # the driver recovers from a rank that is gone; but somebody should learn why
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
         traceback.print_exc()
         if ulfm_enabled():
             die()
-    leave(link, 0 if told else 1)  # a launcher that lives on shall not call the job a success
+    leave(link, 0 if was_stopped else 1)  # a launcher that lives on shall not call the job a success
 
 
 class IoThread:
@@ -121,16 +121,16 @@ class IoThread:
         from ..mpi.start.environment import ulfm_enabled
         from ..mpi.start.start import leave
 
-        told = False
+        was_stopped = False
         try:
-            told = serve(self._link, self._begun)
-            if not told:
+            was_stopped = serve(self._link, self._begun)
+            if not was_stopped:
                 print(f"rank 0 was lost: rank {self._link.rank} ends with it", file=sys.stderr, flush=True)
         except BaseException:
             traceback.print_exc()
             if ulfm_enabled():
                 die()
-        if told and self._over.is_set():
+        if was_stopped and self._over.is_set():
             self._stopped.set()
         else:
             leave(self._link, 1)

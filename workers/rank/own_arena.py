@@ -108,8 +108,8 @@ def serve(transport: Transport) -> None:
 
 def own_transport() -> Transport | None:
     """Return the transport of the rank that this thread, or else this process, computes for; None in others."""
-    found: Transport | None = getattr(_threads, "transport", None)
-    return found or (_served[0] if _served else None)
+    transport: Transport | None = getattr(_threads, "transport", None)
+    return transport or (_served[0] if _served else None)
 
 
 def view(transport: Transport) -> OwnArena:

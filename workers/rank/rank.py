@@ -115,14 +115,14 @@ class Rank:
     @property
     def pages(self) -> PageService:
         """What reads and serves pages of shared arrays."""
-        found: PageService = self.calls.provided("pages.")
-        return found
+        service: PageService = self.calls.provided("pages.")
+        return service
 
     @property
     def tasks(self) -> TaskService:
         """What runs tasks and keeps their results."""
-        found: TaskService = self.calls.provided("tasks: ")
-        return found
+        service: TaskService = self.calls.provided("tasks: ")
+        return service
 
     def handle(self, command: Command) -> None:
         """Do what a command says, or start it."""
@@ -178,10 +178,10 @@ class Rank:
             self.transport.fetch(*self._asked.get())
         while not self._later.empty():
             self._later.get()()
-        found = []
+        events = []
         while not self._events.empty():
-            found.append(self._events.get())
-        return found
+            events.append(self._events.get())
+        return events
 
     def emit(self, event: Event) -> None:
         """Add an event; from any thread. What its task has printed goes first."""
@@ -235,14 +235,14 @@ class Rank:
         stage = self.stages[run.token]
         self.blas.before((stage,))  # a chunk that was lost is made again when the limit may have been lifted
         producers = tuple(self.stages[token] for token in stage.inputs)
-        found: dict[tuple[int, int], Bytes | None] = {}
+        memories: dict[tuple[int, int], Bytes | None] = {}
 
         def memory(place: SlabPlace) -> Bytes | None:
             """As `self.memory`, asked once: what is in place stays so until the batch ends, though its owner dies."""
             key = (place.owner, place.source)
-            if key not in found:
-                found[key] = self.memory(place)
-            return found[key]
+            if key not in memories:
+                memories[key] = self.memory(place)
+            return memories[key]
 
         def in_place(place: SlabPlace) -> bool:
             return place.owner == HOST or memory(place) is not None
@@ -282,14 +282,14 @@ class Rank:
 
     def give_back(self, batch: int) -> None:
         """Refuse a batch, unless it has begun."""
-        found = self._waiting.pop(batch, None)
-        if found is not None:
-            found[1].ahead.clear()  # an error of another batch may keep the reader
-            if found[1].spilled is not None:
-                found[1].spilled.end()
+        waiting = self._waiting.pop(batch, None)
+        if waiting is not None:
+            waiting[1].ahead.clear()  # an error of another batch may keep the reader
+            if waiting[1].spilled is not None:
+                waiting[1].spilled.end()
             self.emit(Refused(self.rank, batch))
-            if found[0].gang is not None:  # the others wait for this rank
-                self._gangs.put(found[0], None)
+            if waiting[0].gang is not None:  # the others wait for this rank
+                self._gangs.put(waiting[0], None)
 
     def _withdraw_readings(self, batches: tuple[int, ...]) -> None:
         """Let nobody else have what recalled batches have read of slow sources: who computes anew reads anew."""

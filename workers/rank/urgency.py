@@ -39,8 +39,8 @@ def request_short_timeslices() -> bool:
         return False
     attributes = _Attributes(ctypes.sizeof(_Attributes), os.SCHED_OTHER, 0, os.getpriority(os.PRIO_PROCESS, 0))
     attributes.runtime = _SLICE
-    found: int = ctypes.CDLL(None).syscall(number, 0, ctypes.byref(attributes), 0)
-    return found == 0
+    status: int = ctypes.CDLL(None).syscall(number, 0, ctypes.byref(attributes), 0)
+    return status == 0
 
 
 def begin_apart(number: int) -> None:

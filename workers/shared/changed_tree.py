@@ -24,8 +24,8 @@ class TreePart:
         if not self.tree.n:
             return np.full(places.shape, n, np.intp)
         there = places < self.tree.n
-        found = places if self.indexes is None else self.indexes[np.where(there, places, 0)]
-        return np.where(there, found, n)
+        indexes = places if self.indexes is None else self.indexes[np.where(there, places, 0)]
+        return np.where(there, indexes, n)
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class ChangedTree:
         points = np.asarray(x, np.float64)
         wanted = np.arange(1, k + 1) if np.ndim(k) == 0 else np.asarray(k)
         rows, most = points.reshape(-1, self.m), int(wanted.max())
-        found = [self._nearest(part, rows, most, how) for part in self.parts]
-        distances, indexes = (np.concatenate(each, axis=1) for each in zip(*found, strict=True))
+        nearest = [self._nearest(part, rows, most, how) for part in self.parts]
+        distances, indexes = (np.concatenate(each, axis=1) for each in zip(*nearest, strict=True))
         order = np.argsort(distances, axis=1, kind="stable")[:, wanted - 1]
         shape = points.shape[:-1] if np.ndim(k) == 0 and k == 1 else (*points.shape[:-1], len(wanted))
         best = (np.take_along_axis(each, order, axis=1).reshape(shape)[()] for each in (distances, indexes))
@@ -82,11 +82,11 @@ class ChangedTree:
         """Find the points within a distance; see `scipy.spatial.KDTree.query_ball_point`."""
         points = np.asarray(x, np.float64)
         lists = np.empty(points.shape[:-1], object)
-        found = [part.tree.query_ball_point(points, r, p, eps, workers) for part in self.parts]
+        neighbors = [part.tree.query_ball_point(points, r, p, eps, workers) for part in self.parts]
         for at in np.ndindex(lists.shape):
             near = [
                 self._kept(part, each[at] if lists.shape else each)
-                for part, each in zip(self.parts, found, strict=True)
+                for part, each in zip(self.parts, neighbors, strict=True)
             ]
             joined = np.concatenate(near)
             sort = return_sorted if return_sorted is not None else lists.ndim > 0

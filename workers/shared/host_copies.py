@@ -89,14 +89,14 @@ class HostCopies:
         ClusterError
             The driver didn't give it in time.
         """
-        into, ended, told = np.empty(name.nbytes, np.uint8), threading.Event(), []
+        into, ended, outcomes = np.empty(name.nbytes, np.uint8), threading.Event(), []
 
         def done(ok: bool) -> None:
-            told.append(ok)
+            outcomes.append(ok)
             ended.set()
 
         self._fetch(0, _whole(name), into, done)
-        if not ended.wait(LIMIT) or not told[0]:
+        if not ended.wait(LIMIT) or not outcomes[0]:
             raise _missing(name)
         into.flags.writeable = False
         return into

@@ -299,8 +299,8 @@ def resolve(name: SharedName) -> Any:
     ClusterError
         This process is no rank of the job, or the object is gone.
     """
-    for found in getattr(_threads, "found", ()):
-        found.add(name.token)
+    for tokens in getattr(_threads, "found", ()):
+        tokens.add(name.token)
     own = _own.get(name.token)
     if own is not None:
         return own.value
@@ -352,11 +352,11 @@ def keeps(drop: Callable[[bytes], None]) -> None:
 @contextmanager
 def finding() -> Iterator[set[bytes]]:
     """Give the set of the objects that are found by name within, in this thread."""
-    found: set[bytes] = set()
+    tokens: set[bytes] = set()
     outer = getattr(_threads, "found", ())
-    _threads.found = (*outer, found)
+    _threads.found = (*outer, tokens)
     try:
-        yield found
+        yield tokens
     finally:
         _threads.found = outer
 

@@ -200,8 +200,8 @@ class Space:
     @property
     def tags(self) -> dict[Any, int]:
         """How many objects there are under each tag."""
-        found: dict[Any, int] = self._own().ask(0, "space.tags", self.token)
-        return found
+        counts: dict[Any, int] = self._own().ask(0, "space.tags", self.token)
+        return counts
 
     def __len__(self) -> int:
         return sum(self.tags.values())
@@ -241,12 +241,12 @@ class Space:
         if lent is None:
             raise WaitTimeout(f"{name}: nothing under the tag {tag!r} within {timeout:g} s")
         try:
-            found = _unpack(lent.packed)
+            item = _unpack(lent.packed)
             calls.tell(0, "space.came", lent.number, current_batch())
         except BaseException:
             calls.tell(0, "space.back", self.token, ticket)
             raise
-        return found
+        return item
 
 
 def _check_tag(name: str, tag: Hashable) -> None:

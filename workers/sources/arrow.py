@@ -197,12 +197,14 @@ def _has_inner_zeros(flat: Array) -> bool:
 
 def _by_days_or_seconds(own: Array, unit: str) -> Array:
     """Return dates or times in another unit, which Arrow counts in 32 bits if they are days."""
-    made = own.astype(f"{own.dtype.kind}8[{unit}]")
+    converted = own.astype(f"{own.dtype.kind}8[{unit}]")
     there = ~np.isnat(own)
-    counts = made[there].astype(np.int64)
-    if (made.astype(own.dtype)[there] != own[there]).any() or (unit == "D" and (counts != counts.astype("i4")).any()):
+    counts = converted[there].astype(np.int64)
+    if (converted.astype(own.dtype)[there] != own[there]).any() or (
+        unit == "D" and (counts != counts.astype("i4")).any()
+    ):
         raise BadValue(f"there are {own.dtype} that are further away than Arrow counts in {unit!r}")
-    return made
+    return converted
 
 
 def _without_nat(own: Array, wrapped: Any) -> Any:
@@ -269,14 +271,14 @@ def find_bytes(values: Any) -> tuple[int, int]:
     types = arrow("types")
     while isinstance(values.type, arrow().BaseExtensionType) or types.is_fixed_size_list(values.type):
         values = values.flatten() if types.is_fixed_size_list(values.type) else values.storage
-    found = [buffer for buffer in values.buffers() if buffer is not None]
-    if not found or not len(values):
+    buffers = [buffer for buffer in values.buffers() if buffer is not None]
+    if not buffers or not len(values):
         return 0, 0
-    begin = int(found[-1].address)
+    begin = int(buffers[-1].address)
     try:
         width = values.type.bit_width
     except ValueError:  # texts
-        return begin, begin + int(found[-1].size)
+        return begin, begin + int(buffers[-1].size)
     return begin + values.offset * width // 8, begin - (-(values.offset + len(values)) * width // 8)
 
 
@@ -306,10 +308,10 @@ def to_numpy(values: Any) -> Array:
         return _lists(values)
     if types.is_struct(kind):
         fields = {f.name: to_numpy(part) for f, part in zip(kind, values.flatten(), strict=True)}
-        found = np.empty(len(values), [(name, part.dtype, part.shape[1:]) for name, part in fields.items()])
+        records = np.empty(len(values), [(name, part.dtype, part.shape[1:]) for name, part in fields.items()])
         for name, part in fields.items():
-            found[name] = part
-        return found
+            records[name] = part
+        return records
     if types.is_null(kind):
         return np.full(len(values), np.nan)
     dtype = dtype_of(kind)
@@ -320,8 +322,8 @@ def to_numpy(values: Any) -> Array:
         values = values.fill_null(_zero(kind))
     if texts:
         return _texts(values)
-    made: Array = values.to_numpy(zero_copy_only=False)
-    return made.astype(dtype, copy=False)
+    array: Array = values.to_numpy(zero_copy_only=False)
+    return array.astype(dtype, copy=False)
 
 
 def without_views(kind: Any) -> Any:

@@ -167,10 +167,10 @@ class _ArrowFile:
                 f"load: {path} has {len(values)} elements of {values.type} for chunk {chunk}; expected {expected} of "
                 f"{kind}"
             )
-        found = self._told.place(values.buffers()[-1].address)
-        if found is None:
+        position = self._told.place(values.buffers()[-1].address)
+        if position is None:
             raise FileFormatError(f"load: {path} doesn't hold the elements of chunk {chunk} as they are (compressed?)")
-        return found + int(values.offset) * dtype.itemsize
+        return position + int(values.offset) * dtype.itemsize
 
 
 def _former_types(dtype: DType) -> tuple[Any, ...]:

@@ -58,10 +58,10 @@ def mask_nulls(values: Any) -> Array:
     if types.is_dictionary(kind):
         return mask_nulls(values.dictionary_decode())
     if types.is_struct(kind):
-        found = np.zeros(len(values), bool)
+        mask = np.zeros(len(values), bool)
         for field in map(mask_nulls, values.flatten()):
-            found |= field.any(axis=tuple(range(1, field.ndim)))
-        return found
+            mask |= field.any(axis=tuple(range(1, field.ndim)))
+        return mask
     if types.is_fixed_size_list(kind):
         rows = mask_nulls(values.flatten())
         rows = rows.reshape(len(values), kind.list_size, *rows.shape[1:])
@@ -100,11 +100,11 @@ def _make_nan(pieces: list[Any]) -> list[Any]:
 
 def _make_nan_in_extension(kind: Any, pieces: list[Any]) -> list[Any]:
     """Return storage of an extension type; as tensors of the new type where they were such."""
-    found = _make_nan(pieces)
+    storages = _make_nan(pieces)
     if not isinstance(kind, arrow().FixedShapeTensorType):
-        return [p.cast("uint8").cast("float64") for p in found] if kind == arrow().bool8() else found
-    made = arrow().fixed_shape_tensor(found[0].type.value_type, kind.shape, kind.dim_names, kind.permutation)
-    return [arrow().ExtensionArray.from_storage(made, p.cast(made.storage_type)) for p in found]
+        return [p.cast("uint8").cast("float64") for p in storages] if kind == arrow().bool8() else storages
+    tensor_type = arrow().fixed_shape_tensor(storages[0].type.value_type, kind.shape, kind.dim_names, kind.permutation)
+    return [arrow().ExtensionArray.from_storage(tensor_type, p.cast(tensor_type.storage_type)) for p in storages]
 
 
 def _make_nan_in_records(kind: Any, pieces: list[Any]) -> list[Any]:

@@ -104,17 +104,17 @@ class OpenFile:
         picks
             Which positions along each axis.
         """
-        found = elements(self, dtype, offset, strides, picks)
+        array = elements(self, dtype, offset, strides, picks)
         self.stamp.check()
-        return found
+        return array
 
 
 def elements(source: Any, dtype: np.dtype[Any], offset: int, strides: Sequence[int], picks: Picks) -> Array:
     """Return elements of a strided array that `source.fill` reads contiguous bytes of."""
     if not dtype.itemsize:
         return np.empty([len(p) for p in picks], dtype)
-    made: Array = gather_bytes(source, dtype.itemsize, offset, strides, picks).view(dtype)[..., 0]
-    return made
+    array: Array = gather_bytes(source, dtype.itemsize, offset, strides, picks).view(dtype)[..., 0]
+    return array
 
 
 def gather_bytes(source: Any, itemsize: int, offset: int, strides: Sequence[int], picks: Picks) -> Array:
@@ -156,10 +156,10 @@ def gather_bytes(source: Any, itemsize: int, offset: int, strides: Sequence[int]
     else:
         for index in np.ndindex(*counts[:inner]):
             source.fill(out[index], offset + sum(int(places[a][k]) for a, k in enumerate(index)))
-    made = out.reshape(*counts, itemsize)
-    made = made[tuple(slice(None, None, -1 if flip else 1) for flip in flips)]
+    gathered = out.reshape(*counts, itemsize)
+    gathered = gathered[tuple(slice(None, None, -1 if flip else 1) for flip in flips)]
     back = np.argsort(order, kind="stable").tolist()
-    return made.transpose(*back, len(order))
+    return gathered.transpose(*back, len(order))
 
 
 def _fill_spans(source: Any, out: Array, at: int, step: int) -> None:
@@ -249,11 +249,11 @@ def _is_replaced(base: np.memmap[Any, Any], path: str, number: int) -> bool:
     key: Any = base._mmap  # type: ignore[attr-defined]
     if _mapped.get(key) == number:
         return False
-    found = _look_up(base.__array_interface__["data"][0])
-    if found is None:
+    map_entry = _look_up(base.__array_interface__["data"][0])
+    if map_entry is None:
         return False
-    _mapped[key], shown = found
-    return found[0] != number and shown != os.fsencode(os.path.realpath(path)).replace(b"\n", rb"\012")
+    _mapped[key], shown = map_entry
+    return map_entry[0] != number and shown != os.fsencode(os.path.realpath(path)).replace(b"\n", rb"\012")
 
 
 def _look_up(address: int) -> tuple[int, bytes] | None:
@@ -269,12 +269,12 @@ def _look_up(address: int) -> tuple[int, bytes] | None:
 
 def _map_of(array: Any) -> np.memmap[Any, Any] | None:
     """Return the memory map that an array is a view of, or that it is."""
-    found = None
+    memory_map = None
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
-            found = array
+            memory_map = array
         array = array.base
-    return found
+    return memory_map
 
 
 class MapView:
@@ -310,8 +310,8 @@ class MapView:
         forward = part[flips]  # the lowest address first
         address = forward.__array_interface__["data"][0]
         picks = tuple(range(n) for n in part.shape)
-        found = elements(self, self.dtype, address, forward.strides, picks)
-        turned: Array = found[flips]
+        values = elements(self, self.dtype, address, forward.strides, picks)
+        turned: Array = values[flips]
         return turned
 
 

@@ -89,8 +89,8 @@ def share(key: Hashable) -> tuple[Reading, bool]:
         known = _readings.get(key)
         if known is not None and known.lives():
             return known, False
-        made = _readings[key] = Reading()
-        return made, True
+        reading = _readings[key] = Reading()
+        return reading, True
 
 
 def _loop() -> None:

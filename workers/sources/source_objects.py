@@ -82,11 +82,11 @@ class OpenSource:
             within = pick if isinstance(pick, np.ndarray) else np.arange(pick.start, pick.stop, pick.step)
             whole = isinstance(pick, range) and pick.step == 1
             rest.append(slice(None) if whole else within - first)
-        found = read_slices(self._source, self._lock, self._label, tuple(spans))
+        values = read_slices(self._source, self._lock, self._label, tuple(spans))
         for axis, chosen in enumerate(rest):
             if isinstance(chosen, np.ndarray):
-                found = np.take(found, chosen, axis)
-        return found
+                values = np.take(values, chosen, axis)
+        return values
 
 
 def travelling(source: Any, lock: Any, label: str) -> PickledSource | None:

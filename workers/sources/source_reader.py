@@ -77,7 +77,7 @@ def read_slices(source: Any, lock: Any, label: str, where: tuple[slice, ...]) ->
     """Return what an object gives for slices, checked against what it says of itself."""
     with lock, reading():
         try:
-            found = source[where]
+            values = source[where]
         except WindrowError:
             raise
         except Exception as error:
@@ -86,7 +86,7 @@ def read_slices(source: Any, lock: Any, label: str, where: tuple[slice, ...]) ->
                 f"{label}: argument 'x' is a {type(source).__name__} that can't be read at [{at}]: "
                 f"{type(error).__name__}: {error}; expected one that is open, and whole"
             ) from error
-    return _check(label, source, found, where)
+    return _check(label, source, values, where)
 
 
 def pick(data: HostData, where: tuple[slice, ...], picks: Picks) -> Array:

@@ -39,20 +39,20 @@ class SlabCaller:
 
     def _block(self, block: int, region: Region, known: Mapping[int, PlacedArray], out: Array) -> None:
         label, index = self.item.op.label, self.item.grid.index(block)
-        given = [
+        views = [
             read_only(known[operand.read.item].view(self._reach(operand, region))) for operand in self.item.operands
         ]
         keywords = dict(self.keywords) | ({"block_id": index} if "block_id" in self.item.op.wants else {})
         with usual_warnings():
-            made = plain(label, self.function(*given, *self.extra, **keywords))
-        if made.shape != out.shape:
+            values = plain(label, self.function(*views, *self.extra, **keywords))
+        if values.shape != out.shape:
             raise ShapeError(
-                f"{label}: the function returned shape {made.shape} for block {index}; expected {out.shape}, as the "
+                f"{label}: the function returned shape {values.shape} for block {index}; expected {out.shape}, as the "
                 "result's chunks have it"
             )
-        if made.dtype != out.dtype:
-            check_kept(label, made, out.dtype, f" for block {index}")
-        np.copyto(out, made, casting="unsafe")
+        if values.dtype != out.dtype:
+            check_kept(label, values, out.dtype, f" for block {index}")
+        np.copyto(out, values, casting="unsafe")
 
     def _reach(self, operand: Margins, region: Region) -> Region:
         """Return a block's positions with its margins."""

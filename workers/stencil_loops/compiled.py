@@ -49,15 +49,15 @@ class StepKernel:
             width = -(-width // 2)
         tall = max(4, int((cells / width) ** (1 / len(rows)))) if rows else 0
         tile = (*(min(tall, n) for n in rows), width)
-        at, found = 0, {}
+        at, places = 0, {}
         for n in items:
             shape = tuple(t + b + a for t, (b, a) in zip(tile, plan.depths[n], strict=True))
-            found[n] = at, shape
+            places[n] = at, shape
             size = int(np.prod(shape, dtype=np.int64)) * plan.items[n].dtype.itemsize
             at += (size // LINE + 1) * LINE
         memory = np.empty(at + LINE, np.uint8)
         begin = -_address(memory) % LINE
-        return tile, memory[begin:], found
+        return tile, memory[begin:], places
 
     def run(
         self, region: Region, known: Mapping[int, PlacedArray], outs: Mapping[int, PlacedArray], singles: Any
@@ -103,8 +103,8 @@ class StepKernel:
 
 
 def _address(array: Array) -> int:
-    found: int = array.__array_interface__["data"][0]
-    return found
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def make_compiled(layout: SlabLayout, steps: int, rows: int) -> StepKernel | None:

@@ -51,16 +51,16 @@ class _Tile:
             if is_empty(region):
                 self.known[number] = PlacedArray(np.empty((0,) * len(tile), item.dtype), (0,) * len(tile), every)
                 continue
-            made: dict[tuple[int, Region], Array] = {}
+            computed: dict[tuple[int, Region], Array] = {}
             if isinstance(item, Paint):
                 out = np.empty([hi - lo for lo, hi in region], item.dtype)
                 placed = PlacedArray(out, tuple(lo for lo, _ in region), every)
                 for box, arg in item.parts:
                     part = cut(region, box)
                     if not is_empty(part):
-                        placed.view(part)[...] = self._arg(arg, part, made)
+                        placed.view(part)[...] = self._arg(arg, part, computed)
             else:
-                placed = PlacedArray(self._point(number, region, made), tuple(lo for lo, _ in region), every)
+                placed = PlacedArray(self._point(number, region, computed), tuple(lo for lo, _ in region), every)
             self.known[number] = placed
             if number in outs:
                 np.copyto(outs[number].view(tile), placed.view(tile))

@@ -69,8 +69,8 @@ class StepText:
             self._item(number)
             pointers = [f"ptr noalias {'' if n == number else 'readonly '}{name}" for n, name in self.used.items()]
             ends = [f"i64 %{end}{axis}" for axis in range(self.ndim) for end in ("lo", "hi")]
-            given = ", ".join(["ptr noalias readonly %table", "ptr noalias readonly %scalars", *pointers, *ends])
-            functions.append(self.body.end(f"define internal void @item{number}({given}) alwaysinline {{"))
+            parameters = ", ".join(["ptr noalias readonly %table", "ptr noalias readonly %scalars", *pointers, *ends])
+            functions.append(self.body.end(f"define internal void @item{number}({parameters}) alwaysinline {{"))
             calls.append((number, list(self.used)))
         functions.append(self._outer(calls))
         return "\n".join([*functions, self.body.metadata()])
@@ -95,10 +95,10 @@ class StepText:
                 ends.append((lo, body.least(text.set(f"add i64 {lo}, {step}"), last)))
             for number, buffers in calls:
                 pointers = [f"ptr {self._pointer(text, n, ends)}" for n in buffers]
-                given = ", ".join(
+                arguments = ", ".join(
                     ["ptr %table", "ptr %scalars", *pointers, *(f"i64 {e}" for pair in ends for e in pair)]
                 )
-                text.lines.append(f"  call void @item{number}({given})")
+                text.lines.append(f"  call void @item{number}({arguments})")
         return body.end(f"define void @{ENTRY}(ptr %table, ptr %scalars, i64 %first, i64 %last, i64 %c, i64 %d) {{")
 
     def _pointer(self, text: Text, number: int, ends: list[tuple[str, str]]) -> str:
@@ -185,34 +185,34 @@ class StepText:
         wanted, dtype = self._loop(item)
         if dtype != item.dtype:
             raise NotCompilable(f"{name} to {item.dtype}")
-        given = []
+        operands = []
         for arg, want in zip(item.args, wanted, strict=True):
             if isinstance(arg, Scalar):
-                given.append(self._scalar(arg.value, want, name))
+                operands.append(self._scalar(arg.value, want, name))
                 continue
             if isinstance(arg, Read):
                 arg = Read(arg.item, tuple(a + b for a, b in zip(arg.shift, shift, strict=True)))
             value, have = self._value(arg)
-            given.append(cast(text, value, have, want))
+            operands.append(cast(text, value, have, want))
         if name == "where":
             t = register(dtype)
-            return text.set(f"select i1 {given[0]}, {t} {given[1]}, {t} {given[2]}")
+            return text.set(f"select i1 {operands[0]}, {t} {operands[1]}, {t} {operands[2]}")
         if name not in UFUNCS:
-            return given[0]
-        return UFUNCS[name][kind(wanted[0])](text, register(wanted[0]), given)
+            return operands[0]
+        return UFUNCS[name][kind(wanted[0])](text, register(wanted[0]), operands)
 
     def _loop(self, item: Point) -> tuple[list[DType], DType]:
         if item.function in ("cast", "copy"):
             return [item.dtype], item.dtype
         if item.function == "where":
             return [np.dtype(bool), item.dtype, item.dtype], item.dtype
-        given: list[Given] = []
+        operands: list[Given] = []
         for arg in item.args:
             if isinstance(arg, Read):
-                given.append(self.plan.items[arg.item].dtype)
+                operands.append(self.plan.items[arg.item].dtype)
             else:
-                given.append(self.plan.singles[arg.number].dtype if isinstance(arg, Single) else arg)
-        return loop(item.function, given)
+                operands.append(self.plan.singles[arg.number].dtype if isinstance(arg, Single) else arg)
+        return loop(item.function, operands)
 
     def _scalar(self, value: Any, dtype: DType, name: str) -> str:
         self.scalars.append(constant(value, dtype, name))

@@ -126,26 +126,26 @@ class _Member:
         places = view(transport)
         mine = [(slab.number, places.locate(slab.memory)) for slab in self.slabs]
         readable = {rank for rank in range(transport.size) if transport.arena(rank) is not None}
-        told = self.comm.allgather((transport.rank, readable, mine))
-        found: dict[int, Neighbour] = {}
-        for member, (rank, theirs, slabs) in enumerate(told):
+        reports = self.comm.allgather((transport.rank, readable, mine))
+        neighbours: dict[int, Neighbour] = {}
+        for member, (rank, theirs, slabs) in enumerate(reports):
             for number, place in slabs:
                 owner, begin = place or (-1, 0)
                 arena = transport.arena(rank) if owner == rank else None
                 if arena is not None and transport.rank in theirs and self.loop.mapped:
                     rows = self.loop.borders[number], self.loop.borders[number + 1]
-                    found[number] = MappedNeighbour(*lay_out(self.layout, rows, arena[begin:]))
+                    neighbours[number] = MappedNeighbour(*lay_out(self.layout, rows, arena[begin:]))
                 else:
-                    found[number] = Far(member, number)
+                    neighbours[number] = Far(member, number)
         count = len(self.loop.borders) - 1
         for slab in self.slabs:
             round_ = self.plan.periodic[0]
-            slab.above = found[(slab.number - 1) % count] if slab.number or round_ else None
-            slab.below = found[(slab.number + 1) % count] if slab.number + 1 < count or round_ else None
+            slab.above = neighbours[(slab.number - 1) % count] if slab.number or round_ else None
+            slab.below = neighbours[(slab.number + 1) % count] if slab.number + 1 < count or round_ else None
 
     def _step(self, slab: Slab, step: int, compiled: StepKernel | None) -> None:
         known = {item: slab.state(item, step) for item in (*self.carried, *self.constant)} | self.profiles
-        outs = {made: slab.state(item, step + 1) for item, made in zip(self.carried, self.plan.outs, strict=True)}
+        outs = {output: slab.state(item, step + 1) for item, output in zip(self.carried, self.plan.outs, strict=True)}
         for number, caller in self.callers.items():
             out = outs.pop(number, None) or self._room(slab, number)
             caller.run(slab.rows, known, out)

@@ -22,13 +22,13 @@ def measure(layout: SlabLayout, rows: tuple[int, int]) -> list[tuple[StencilLeaf
     """Return the leaves that a slab holds, each with how many states it has and its shape with margins."""
     carried = len(layout.plan.outs)
     lengths = (rows[1] - rows[0], *layout.plan.shape[1:])
-    found = []
+    leaves = []
     for number, leaf in enumerate(layout.plan.leaves):
         if not all(leaf.along):
             continue
         shape = tuple(n + b + a for n, (b, a) in zip(lengths, layout.depth(leaf), strict=True))
-        found.append((leaf, 2 if number < carried else 1, shape))
-    return found
+        leaves.append((leaf, 2 if number < carried else 1, shape))
+    return leaves
 
 
 def _bytes(leaf: StencilLeaf, shape: tuple[int, ...]) -> int:
@@ -44,19 +44,19 @@ def lay_out(
     layout: SlabLayout, rows: tuple[int, int], memory: Array
 ) -> tuple[Array, dict[int, tuple[PlacedArray, ...]]]:
     """Return the counter in a slab's memory, and the states of each leaf, by item."""
-    at, found = LINE, {}
+    at, states_by_item = LINE, {}
     for leaf, states, shape in measure(layout, rows):
         size = _bytes(leaf, shape)
         exact = int(np.prod(shape, dtype=np.int64)) * leaf.dtype.itemsize
         origin = tuple(
             lo - before for lo, (before, _) in zip((rows[0], *(0,) * (len(shape) - 1)), layout.depth(leaf), strict=True)
         )
-        made = []
+        arrays = []
         for _ in range(states):
-            made.append(PlacedArray(memory[at : at + exact].view(leaf.dtype).reshape(shape), origin, leaf.along))
+            arrays.append(PlacedArray(memory[at : at + exact].view(leaf.dtype).reshape(shape), origin, leaf.along))
             at += size
-        found[layout.plan.items.index(leaf)] = tuple(made)
-    return memory[:8].view(np.int64), found
+        states_by_item[layout.plan.items.index(leaf)] = tuple(arrays)
+    return memory[:8].view(np.int64), states_by_item
 
 
 @dataclass

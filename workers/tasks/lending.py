@@ -119,13 +119,13 @@ def fetch(rank: Rank, other: int, number: int) -> Any:
         That rank is lost, or has it no more.
     """
     near = rank.transport.peers[other].same_node
-    found = rank.calls.ask(other, VALUE, number, near, limit=LIMIT)
-    if not isinstance(found, LentResult):
-        return found
+    result = rank.calls.ask(other, VALUE, number, near, limit=LIMIT)
+    if not isinstance(result, LentResult):
+        return result
     try:
-        return found.map()
+        return result.map()
     except OSError:
         return rank.calls.ask(other, VALUE, number, False, limit=LIMIT)
     finally:
         with suppress(ClusterError):
-            rank.calls.tell(other, RETURN, found.descriptor)
+            rank.calls.tell(other, RETURN, result.descriptor)

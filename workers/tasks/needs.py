@@ -92,8 +92,8 @@ class Made:
         Unread
             It isn't where it was.
         """
-        found, value = rank.tasks.find(self.number)
-        if found:
+        is_here, value = rank.tasks.find(self.number)
+        if is_here:
             return value
         for other in self.ranks:
             try:

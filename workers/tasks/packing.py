@@ -111,8 +111,8 @@ def _pack_alone(error: BaseException) -> bytes:
         packed = cloudpickle.dumps(error, 5)
         pickle.loads(packed)
         return bytes(packed)
-    told = "".join(traceback.format_exception_only(error)).strip()  # error itself may be unable to say anything
-    return pickle.dumps(WindrowError(told or type(error).__name__), 5)
+    message = "".join(traceback.format_exception_only(error)).strip()  # error itself may be unable to say anything
+    return pickle.dumps(WindrowError(message or type(error).__name__), 5)
 
 
 def unpack_error(packed: bytes, unread: str) -> tuple[BaseException, str]:

@@ -166,8 +166,8 @@ class TaskService:
     def _give_all(self) -> None:
         while (question := self._giving.get()) is not None:
             number, near = question.what
-            found, value = self.find(number)
-            if found:
+            is_here, value = self.find(number)
+            if is_here:
                 self._lending.answer(question, value, near)
             else:
                 question.fail(ClusterError(f"the result of task {number} is not on rank {self.rank.rank}"))
@@ -308,10 +308,10 @@ class TaskService:
         return end(RETURNED, packed, len(packed)), None
 
     def _function(self, number: int) -> Any:
-        found = self._functions[number]
-        if isinstance(found, bytes):
-            found = self._functions[number] = pickle.loads(found)
-        return found
+        function = self._functions[number]
+        if isinstance(function, bytes):
+            function = self._functions[number] = pickle.loads(function)
+        return function
 
     def close(self) -> None:
         """End the threads once their present tasks are through, and programs at once."""

@@ -252,10 +252,10 @@ class Calls:
             try:
                 packed = self._pack(ask.rank, (value, error))
             except Exception as trouble:
-                told = Unpicklable(
+                failure = Unpicklable(
                     f"{ask.service}: rank {self.rank}'s answer can't be pickled: {type(trouble).__name__}: {trouble}"
                 )
-                packed = self._pack(ask.rank, (None, told))
+                packed = self._pack(ask.rank, (None, failure))
             self._post(ask.rank, Answered(self.rank, ask.number, packed))
 
         try:
@@ -287,8 +287,8 @@ class Calls:
         with self._lock:
             wanted = self._running.intersection(batches)
             self._recalled |= wanted
-        found = [number for number, each in list(self._waiting.items()) if each.batch in wanted]
-        self._fail(found, lambda each: _recalled(each.service))
+        numbers = [number for number, each in list(self._waiting.items()) if each.batch in wanted]
+        self._fail(numbers, lambda each: _recalled(each.service))
 
     def lose(self, ranks: tuple[int, ...]) -> None:
         """Note that ranks are lost."""
@@ -366,9 +366,9 @@ def own_calls() -> Calls:
         The process is no rank of any cluster.
     """
     transport = own_arena.own_transport()
-    found = None if transport is None else _of.get(id(transport))
-    if found is None:
+    calls = None if transport is None else _of.get(id(transport))
+    if calls is None:
         if not _default:
             raise ClusterError("this process is no rank of a cluster")
-        found = _default[0]()
-    return found
+        calls = _default[0]()
+    return calls

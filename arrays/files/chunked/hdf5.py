@@ -120,14 +120,14 @@ def from_hdf5(
     h5py = library(name, "h5py")
     try:
         with hdf5.reading(place) as file:
-            found = _data_set(file, place, datapath)
-            place = _place_of(found, file, place, datapath)
-            _check_filters(h5py, found, place)
-            _check_parts(found, place)
-            shape, dtype, stored = tuple(found.shape), found.dtype, stored_chunks(found, config.chunk_bytes)
-            attributes = {key: _attribute(found, key) for key in found.attrs}
-            native = found.chunks or (1,) * len(shape)
-            full = hdf5.name_in_file(found)
+            dataset = _data_set(file, place, datapath)
+            place = _place_of(dataset, file, place, datapath)
+            _check_filters(h5py, dataset, place)
+            _check_parts(dataset, place)
+            shape, dtype, stored = tuple(dataset.shape), dataset.dtype, stored_chunks(dataset, config.chunk_bytes)
+            attributes = {key: _attribute(dataset, key) for key in dataset.attrs}
+            native = dataset.chunks or (1,) * len(shape)
+            full = hdf5.name_in_file(dataset)
     except OSError as error:
         if isinstance(error, FileError):
             raise
@@ -145,15 +145,15 @@ def from_hdf5(
 
 def _data_set(file: Any, place: FilePlace, datapath: str) -> Any:
     try:
-        found = file[datapath]
+        node = file[datapath]
     except KeyError as error:
         names = sorted(file)[:20]
         raise MissingFile(f"from_hdf5: there is no {datapath!r} in {place.path}, which has {names}") from error
-    if is_of(found, "h5py", "Dataset") and found.shape is not None:
-        return found
-    what = "h5py.Empty, which has no shape" if is_of(found, "h5py", "Dataset") else "a type"
-    if is_of(found, "h5py", "Group"):
-        what = f"a group that has {sorted(found)[:20]}"
+    if is_of(node, "h5py", "Dataset") and node.shape is not None:
+        return node
+    what = "h5py.Empty, which has no shape" if is_of(node, "h5py", "Dataset") else "a type"
+    if is_of(node, "h5py", "Group"):
+        what = f"a group that has {sorted(node)[:20]}"
     raise ArgumentError(bad("from_hdf5", "datapath", datapath, f"a data set; it is {what}"))
 
 
@@ -210,17 +210,19 @@ def _decoding(datapath: str, dtype: Any, attributes: dict[str, Any], mask: Any, 
         raise ArgumentError(bad("from_hdf5", "mask", mask, "None, 'nan', a number, or False"))
     known = {key: value for key, value in attributes.items() if value is not None}
     missing = None if mask is False else mask
-    found = netcdf.decoding(dtype, known, missing=missing, mask=mask is not False, scale=bool(scale))
-    if found is not None and mask is None and found.missing is None and (found.fills or found.valid):
-        told = {key: known[key] for key in known if key in (*netcdf.FILLS, "valid_range", "valid_min", "valid_max")}
+    decoding = netcdf.decoding(dtype, known, missing=missing, mask=mask is not False, scale=bool(scale))
+    if decoding is not None and mask is None and decoding.missing is None and (decoding.fills or decoding.valid):
+        fill_attributes = {
+            key: known[key] for key in known if key in (*netcdf.FILLS, "valid_range", "valid_min", "valid_max")
+        }
         raise ArgumentError(
-            f"from_hdf5: {datapath!r} is of {found.dtype}, which has no NaN, and its attributes tell missing values: "
-            f"{told}; expected argument 'mask': 'nan', a number that takes their place, or False to read them as they "
-            "are stored"
+            f"from_hdf5: {datapath!r} is of {decoding.dtype}, which has no NaN, and its attributes tell missing "
+            f"values: {fill_attributes}; expected argument 'mask': 'nan', a number that takes their place, or False to "
+            "read them as they are stored"
         )
-    if found is not None and number and np.asarray(mask).astype(found.dtype) != mask:
-        raise ArgumentError(bad("from_hdf5", "mask", mask, f"a number that {found.dtype} has"))
-    return found
+    if decoding is not None and number and np.asarray(mask).astype(decoding.dtype) != mask:
+        raise ArgumentError(bad("from_hdf5", "mask", mask, f"a number that {decoding.dtype} has"))
+    return decoding
 
 
 def to_hdf5(
@@ -308,36 +310,36 @@ def to_hdf5(
 
 def _named(args: tuple[Any, ...]) -> dict[str, Array]:
     if len(args) == 1 and isinstance(args[0], Mapping):
-        given = dict(args[0])
+        mapping = dict(args[0])
     elif len(args) == 2 and isinstance(args[0], str):
-        given = {args[0]: args[1]}
+        mapping = {args[0]: args[1]}
     else:
         raise ArgumentError(bad("to_hdf5", "args", args, "a name and an array, or a dict of arrays by their names"))
-    for name in given:
+    for name in mapping:
         if not isinstance(name, str) or not name.strip("/"):
             raise ArgumentError(bad("to_hdf5", "args", name, "the name of a data set, such as 'group/x'"))
-    if not given:
-        raise ArgumentError(bad("to_hdf5", "args", given, "at least one array"))
-    found = {name.strip("/"): as_array_nocopy("to_hdf5", name, value) for name, value in given.items()}
-    for name in found:
-        within = next((other for other in found if other.startswith(f"{name}/")), None)
+    if not mapping:
+        raise ArgumentError(bad("to_hdf5", "args", mapping, "at least one array"))
+    arrays = {name.strip("/"): as_array_nocopy("to_hdf5", name, value) for name, value in mapping.items()}
+    for name in arrays:
+        within = next((other for other in arrays if other.startswith(f"{name}/")), None)
         if within is not None:
             raise ArgumentError(
                 bad("to_hdf5", "args", within, f"another name: {name!r} is to be a data set, and no group")
             )
-    if len(found) < len(given):
-        raise ArgumentError(bad("to_hdf5", "args", list(given), "a name of its own for each array"))
-    return found
+    if len(arrays) < len(mapping):
+        raise ArgumentError(bad("to_hdf5", "args", list(mapping), "a name of its own for each array"))
+    return arrays
 
 
 def _described(array: Array, chunks: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return how h5py describes a data set."""
-    found: dict[str, Any] = {"shape": array.shape, "dtype": array.dtype}
+    keywords: dict[str, Any] = {"shape": array.shape, "dtype": array.dtype}
     if chunks is True:
         chunks = tuple(array.chunksize) if array.ndim and 0 not in array.shape else None
     if chunks is not None and chunks is not False:
-        found["chunks"] = chunks
-    return found | kwargs
+        keywords["chunks"] = chunks
+    return keywords | kwargs
 
 
 def _check_description(h5py: Any, name: str, array: Array, chunks: Any, kwargs: dict[str, Any]) -> None:
@@ -374,8 +376,8 @@ def _write(
         data = os.path.join(folder, "data")
         if there:
             shutil.copy(target, data)
-        found = dict(zip(names, arrays, strict=True))
-        write_data_sets(data, found, {name: _described(array, chunks, kwargs) for name, array in found.items()})
+        by_name = dict(zip(names, arrays, strict=True))
+        write_data_sets(data, by_name, {name: _described(array, chunks, kwargs) for name, array in by_name.items()})
         if not there:
             os.chmod(data, os.stat(os.path.join(folder, "mode")).st_mode & 0o777)
 
@@ -383,10 +385,10 @@ def _write(
 def _version(path: str) -> tuple[int, ...] | None:
     """Return what tells a file from what it is after somebody has written to it, or put another in its place."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _send(
@@ -415,8 +417,8 @@ def _send(
             for name, array in zip(names, arrays, strict=True):
                 if name in file:
                     del file[name]
-                made = file.create_dataset(name, **_described(array, chunks, kwargs))
-                jobs.append((array, made, [range(n) for n in array.shape]))
+                dataset = file.create_dataset(name, **_described(array, chunks, kwargs))
+                jobs.append((array, dataset, [range(n) for n in array.shape]))
             write_here(jobs)
         local.seek(0)
         while raw := local.read(BLOCK):

@@ -89,43 +89,43 @@ def _make(file: Any, path: str, number: str, name: str, array: Array, described:
         file.create_dataset(name, **described)
         return DatasetPart(name, array, None)
     if not filters and described.get("maxshape") is None and not file.userblock_size:
-        made = file.create_dataset(name, dcpl=_reserving(), **described)
-        if made.dtype == array.dtype and made.id.get_type().get_size() == array.dtype.itemsize:
-            return DatasetPart(name, array, _in_place(path, array, made))
+        dataset = file.create_dataset(name, dcpl=_reserving(), **described)
+        if dataset.dtype == array.dtype and dataset.id.get_type().get_size() == array.dtype.itemsize:
+            return DatasetPart(name, array, _in_place(path, array, dataset))
         return DatasetPart(name, array, None)
-    made = file.create_dataset(name, **described)
-    if made.chunks is None:
+    dataset = file.create_dataset(name, **described)
+    if dataset.chunks is None:
         return DatasetPart(name, array, None)
-    grid = grid_of_objects(array.expr.grid, made.chunks, (0,) * array.ndim, array.dtype.itemsize)
+    grid = grid_of_objects(array.expr.grid, dataset.chunks, (0,) * array.ndim, array.dtype.itemsize)
     if described.get("fillvalue") is not None:
         filters["fillvalue"] = described["fillvalue"]
-    params = (os.path.dirname(path), number, grid, made.chunks, tuple(sorted(filters.items())))
+    params = (os.path.dirname(path), number, grid, dataset.chunks, tuple(sorted(filters.items())))
     return DatasetPart(name, array, _tasks("files.hdf5:apart", params, array, grid), grid)
 
 
 def _filters(described: dict[str, Any]) -> dict[str, Any] | None:
     """Return the arguments that make a chunk's bytes; None where there is one that isn't known, or doesn't travel."""
-    found = {key: value for key, value in described.items() if key not in PLAIN}
-    compression = found.get("compression")
+    filters = {key: value for key, value in described.items() if key not in PLAIN}
+    compression = filters.get("compression")
     if isinstance(compression, Mapping):  # of hdf5plugin's
-        found |= dict(compression)
-    found = {key: value for key, value in found.items() if value is not None and value is not False}
-    if not found.keys() <= set(FILTERS):
+        filters |= dict(compression)
+    filters = {key: value for key, value in filters.items() if value is not None and value is not False}
+    if not filters.keys() <= set(FILTERS):
         return None
     try:
-        pickle.dumps(found)
+        pickle.dumps(filters)
     except Exception:
         return None
-    return found
+    return filters
 
 
 def _reserving() -> Any:
     """Return what has HDF5 reserve the places of all elements at once, and write nothing there."""
     h5p, h5d = library("to_hdf5", "h5py.h5p"), library("to_hdf5", "h5py.h5d")
-    found = h5p.create(h5p.DATASET_CREATE)
-    found.set_alloc_time(h5d.ALLOC_TIME_EARLY)
-    found.set_fill_time(h5d.FILL_TIME_NEVER)
-    return found
+    properties = h5p.create(h5p.DATASET_CREATE)
+    properties.set_alloc_time(h5d.ALLOC_TIME_EARLY)
+    properties.set_fill_time(h5d.FILL_TIME_NEVER)
+    return properties
 
 
 def _in_place(path: str, array: Array, made: Any) -> Array | None:

@@ -105,12 +105,12 @@ def imread(
 
 def _read(place: FilePlace, imread: Callable[[str], Any] | None, preprocess: Callable[[Any], Any] | None) -> Any:
     if imread is None:
-        found = read_image(place)
+        image = read_image(place)
     else:
         place.check()
-        found = np.asarray(imread(place.path))
+        image = np.asarray(imread(place.path))
         place.check()
-    return found if preprocess is None else np.asarray(preprocess(found))
+    return image if preprocess is None else np.asarray(preprocess(image))
 
 
 class _Reads:

@@ -86,8 +86,8 @@ def from_npy_stack(
     options = read_options("from_npy_stack", storage_options)
     folder = location("from_npy_stack", dirname, options).rstrip("/")
     refuse_moving("from_npy_stack", folder, options)
-    told = find_one("from_npy_stack", f"{folder}/{INFO}", storage_options)
-    chunks, dtype, axis = _read_info(told.path, told.read_bytes())
+    info = find_one("from_npy_stack", f"{folder}/{INFO}", storage_options)
+    chunks, dtype, axis = _read_info(info.path, info.read_bytes())
     grid = Grid([Axis.of_sizes(sizes) for sizes in chunks])
     check_grid("from_npy_stack", grid)
     places = []
@@ -113,8 +113,8 @@ class _Plain(pickle.Unpickler):
             return np.dtype
         if module in ("numpy._core.multiarray", "numpy.core.multiarray") and name == "scalar":
             return _scalar
-        if module in ("numpy.dtypes", "numpy") and isinstance(found := getattr(np.dtypes, name, None), type):
-            return found
+        if module in ("numpy.dtypes", "numpy") and isinstance(dtype_class := getattr(np.dtypes, name, None), type):
+            return dtype_class
         raise pickle.UnpicklingError(f"it names {module}.{name}")
 
 

@@ -91,10 +91,10 @@ def from_tiff(
         number = check_integer("from_tiff", "series", series, 0, len(tiff.series) - 1)
         levels = tiff.series[number].levels
         depth = check_integer("from_tiff", "level", level, 0, len(levels) - 1)
-        found, stored = _describe(place, levels[depth], number, depth)
-    grid = grid_of_stored("from_tiff", chunks, found.shape, stored, found.dtype)
-    data = HostData(None, in_place=False, file=found, label="from_tiff", chunks=stored)
-    return wrap(Expr(Host(data), (), grid, found.dtype, origin.find_origin()))
+        source, stored = _describe(place, levels[depth], number, depth)
+    grid = grid_of_stored("from_tiff", chunks, source.shape, stored, source.dtype)
+    data = HostData(None, in_place=False, file=source, label="from_tiff", chunks=stored)
+    return wrap(Expr(Host(data), (), grid, source.dtype, origin.find_origin()))
 
 
 def _describe(place: FilePlace, level: Any, number: int, depth: int) -> tuple[TiffSeries, tuple[int, ...]]:
@@ -108,8 +108,8 @@ def _describe(place: FilePlace, level: Any, number: int, depth: int) -> tuple[Ti
     at_once = level.dataoffset if keyframe.is_final and keyframe.fillorder == 1 else None
     if at_once is not None:
         dtype = np.dtype(level.dtype).newbyteorder(order)
-        found = TiffSeries(place, (), number, depth, shape, len(shape), dtype, at_once)
-        return found, (*(1,) * max(0, len(shape) - 2), *shape[-2:])
+        source = TiffSeries(place, (), number, depth, shape, len(shape), dtype, at_once)
+        return source, (*(1,) * max(0, len(shape) - 2), *shape[-2:])
     _check_codec(place, keyframe)
     _check_pages(place, level, number)
     lead = find_lead(shape, len(level), keyframe.size)
@@ -120,16 +120,16 @@ def _describe(place: FilePlace, level: Any, number: int, depth: int) -> tuple[Ti
         )
     others = {os.path.abspath(p.parent.filehandle.path) for p in level if p is not None} if place.is_local else set()
     more = tuple(describe("from_tiff", each) for each in sorted(others - {place.path}))
-    found = TiffSeries(place, more, number, depth, shape, lead, np.dtype(level.dtype), None)
+    source = TiffSeries(place, more, number, depth, shape, lead, np.dtype(level.dtype), None)
     inner = shape[lead:]
-    return found, (*(1,) * lead, *_stored(inner, keyframe))
+    return source, (*(1,) * lead, *_stored(inner, keyframe))
 
 
 def _check_pages(place: FilePlace, level: Any, number: int) -> None:
     """Raise where pages lie in other files that weren't found: tifffile has zeros for them."""
     lost = sum(page is None for page in level)
-    told = level.keyframe.parent.ome_metadata or ""
-    names = sorted(set(re.findall(r'FileName="([^"]+)"', told)) - {os.path.basename(place.path)})
+    metadata = level.keyframe.parent.ome_metadata or ""
+    names = sorted(set(re.findall(r'FileName="([^"]+)"', metadata)) - {os.path.basename(place.path)})
     if lost and names:
         raise FileFormatError(
             f"from_tiff: {place.path}: {lost} pages of series {number} are missing; expected them in the files beside "

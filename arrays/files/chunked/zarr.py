@@ -80,12 +80,12 @@ def from_zarr(
     ...     wr.from_zarr(folder + "/x", chunks=4).sum().compute()
     np.int64(15)
     """
-    found = url
+    array = url
     if not is_of(url, "zarr", "Array"):
-        found = open_array("from_zarr", place_of("from_zarr", url, component, storage_options), **kwargs)
+        array = open_array("from_zarr", place_of("from_zarr", url, component, storage_options), **kwargs)
     elif component is not None:
         raise ArgumentError(bad("from_zarr", "component", component, "None where 'url' is an array already"))
-    return from_array(stand_in("from_zarr", found), "auto" if chunks is None else chunks)
+    return from_array(stand_in("from_zarr", array), "auto" if chunks is None else chunks)
 
 
 def to_zarr(

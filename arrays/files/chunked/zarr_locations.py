@@ -51,12 +51,12 @@ def place_of(operation: str, url: Any, component: str | None, storage_options: d
         return ZarrLocation(storage.FsspecStore.from_mapper(url), path)
     if not isinstance(url, str | os.PathLike) or not isinstance(os.fspath(url), str) or not os.fspath(url):
         raise ArgumentError(bad(operation, "url", url, "a path, a URL, or one of zarr's stores, groups or arrays"))
-    given = os.fspath(url)
+    address = os.fspath(url)
     for begin in LOCAL:
-        given = given.removeprefix(begin)
-    if "://" in given or "::" in given:
-        return ZarrLocation(storage.FsspecStore.from_url(given, storage_options=storage_options), path)
-    folder = os.path.realpath(given)
+        address = address.removeprefix(begin)
+    if "://" in address or "::" in address:
+        return ZarrLocation(storage.FsspecStore.from_url(address, storage_options=storage_options), path)
+    folder = os.path.realpath(address)
     return ZarrLocation(storage.LocalStore(folder), path, folder)
 
 
@@ -71,8 +71,8 @@ def find_node(operation: str, place: ZarrLocation, **given: Any) -> Any:
     except OSError as error:
         raise FileError(f"{operation}: {place.shown} could not be read: {error}") from error
     except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-        raise FileFormatError(f"{operation}: {place.shown} is no zarr array that can be read here: {told}") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise FileFormatError(f"{operation}: {place.shown} is no zarr array that can be read here: {reason}") from error
 
 
 def open_array(operation: str, place: ZarrLocation, **given: Any) -> Any:
@@ -87,12 +87,12 @@ def open_array(operation: str, place: ZarrLocation, **given: Any) -> Any:
     FileFormatError
         Its description can't be read, or names a codec that isn't installed.
     """
-    found = find_node(operation, place, **given)
-    if found is None:
+    node = find_node(operation, place, **given)
+    if node is None:
         raise MissingFile(f"{operation}: there is no zarr array at {place.shown}")
-    if is_of(found, "zarr", "Array"):
-        return found
-    names = sorted(found.array_keys())
+    if is_of(node, "zarr", "Array"):
+        return node
+    names = sorted(node.array_keys())
     expected = f"argument 'component' to name one of its arrays: {', '.join(map(repr, names))}"
     expected = expected if names else "an array, or a group that has some"
     raise ArgumentError(f"{operation}: {place.shown} is a group; expected {expected}")

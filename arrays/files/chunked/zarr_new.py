@@ -54,9 +54,9 @@ def describe(array: Array, place: ZarrLocation, given: dict[str, Any]) -> New:
     named: dict[str, Any] = {"shape": array.shape, "dtype": array.dtype}
     if "shards" not in given:
         named["chunks"] = tuple(max(1, n) for n in array.chunksize)
-    found = _format_of_groups(place)
-    if found is not None:
-        named["zarr_format"] = found
+    zarr_format = _format_of_groups(place)
+    if zarr_format is not None:
+        named["zarr_format"] = zarr_format
     named |= given
     try:
         zarr.dtype.parse_dtype(array.dtype, zarr_format=named.get("zarr_format") or 3)
@@ -64,18 +64,18 @@ def describe(array: Array, place: ZarrLocation, given: dict[str, Any]) -> New:
         raise DTypeError(f"to_zarr: zarr has no type for elements of {array.dtype}: {error}") from error
     memory = storage.MemoryStore()
     try:
-        made = zarr.create_array(memory, name=place.path or None, **named)
+        new_array = zarr.create_array(memory, name=place.path or None, **named)
     except Exception as error:
         shown = ", ".join(f"{name}={value!r}" for name, value in named.items() if name not in ("attributes",))
         raise ArgumentError(f"to_zarr: zarr doesn't take {shown}: {error}") from error
-    if tuple(made.shape) != array.shape:
-        raise ArgumentError(f"to_zarr: argument 'shape' is {made.shape}; expected the array's, {array.shape}")
-    for name, sizes in (("chunks", made.chunks), ("shards", made.shards or ())):
+    if tuple(new_array.shape) != array.shape:
+        raise ArgumentError(f"to_zarr: argument 'shape' is {new_array.shape}; expected the array's, {array.shape}")
+    for name, sizes in (("chunks", new_array.chunks), ("shards", new_array.shards or ())):
         if 0 in sizes:
             raise ChunksError(bad("to_zarr", name, sizes, "sizes of at least one"))
-    if array.dtype.names is not None and made.shards:
+    if array.dtype.names is not None and new_array.shards:
         _check_records(array.dtype)
-    inner = made.async_array
+    inner = new_array.async_array
     return New(place, inner.metadata, inner.config, dict(memory._store_dict))
 
 

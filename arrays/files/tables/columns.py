@@ -116,15 +116,15 @@ def _join_types(operation: str, name: str, kinds: dict[Any, FilePlace]) -> Any:
 
 def find_partitions(places: Sequence[FilePlace]) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     """Return the columns that names of folders tell, "year=2013/month=1", each with its type and a value a file."""
-    told = [dict(_KEYED.findall(place.path)) for place in places]
-    found = {}
-    for name in told[0]:
-        if all(name in each for each in told):
-            texts = [None if each[name] == _NO_VALUE else unquote(each[name]) for each in told]
+    file_keys = [dict(_KEYED.findall(place.path)) for place in places]
+    partitions = {}
+    for name in file_keys[0]:
+        if all(name in each for each in file_keys):
+            texts = [None if each[name] == _NO_VALUE else unquote(each[name]) for each in file_keys]
             whole = all(text is None or re.fullmatch(r"-?(0|[1-9]\d{0,17})", text) for text in texts)
             values = [int(text) if whole and text is not None else text for text in texts]
-            found[name] = (arrow().int64() if whole else arrow().string(), tuple(values))
-    return found
+            partitions[name] = (arrow().int64() if whole else arrow().string(), tuple(values))
+    return partitions
 
 
 def build(
@@ -145,7 +145,7 @@ def build(
     full = rows > 0
     bounds = np.concatenate([[0], np.cumsum(rows[full])]).astype(np.int64)
     schema = pieces["schema"]
-    made = kind(
+    table = kind(
         pieces["places"],
         np.asarray(pieces["index"], np.int64)[full],
         bounds,
@@ -156,23 +156,23 @@ def build(
     grid = Grid([Axis.of_sizes(rows[full])])
     check_grid(asked.operation, grid)
     dtypes = {name: _plain(asked.operation, name, schema.field(name).type) for name in names}
-    told = _learn(asked, made, dtypes, known, widths or {})
-    dtypes = {name: _settle(asked, name, dtypes[name], *told[name]) for name in names}
+    stats = _learn(asked, table, dtypes, known, widths or {})
+    dtypes = {name: _settle(asked, name, dtypes[name], *stats[name]) for name in names}
     if asked.matrix:
-        return _matrix(asked, made, grid, dtypes)
+        return _matrix(asked, table, grid, dtypes)
     if widths is not None and len(names) > 1:
-        return _together(asked, made, grid, dtypes)
-    return _arrays(asked, made, grid, dtypes, {name for name in names if told[name][0] == 0})
+        return _together(asked, table, grid, dtypes)
+    return _arrays(asked, table, grid, dtypes, {name for name in names if stats[name][0] == 0})
 
 
 def _plain(operation: str, name: str, kind: Any) -> DType:
-    found = plain_dtype(kind)
-    if found is None:
+    dtype = plain_dtype(kind)
+    if dtype is None:
         raise DTypeError(
             f"{operation}: column {name!r} is of type {kind}; expected bool, numbers, texts, dates or times: "
             "name others in argument 'columns'"
         )
-    return found
+    return dtype
 
 
 def _learn(
@@ -185,15 +185,15 @@ def _learn(
     kinds = {"nan": NUMBERS[:-1] + "US", "mask": "US", "raise": "US", None: "US"}[asked.nulls]
     there = {n for n, d in dtypes.items() if n in known and (n in widths or d.kind not in "US")}
     wanted = [n for n, d in dtypes.items() if d.kind in kinds and n not in there]
-    found: dict[str, tuple[int | None, int]] = {name: (known.get(name), widths.get(name, 0)) for name in dtypes}
+    stats: dict[str, tuple[int | None, int]] = {name: (known.get(name), widths.get(name, 0)) for name in dtypes}
     if not wanted or not len(pieces.index):
-        return found
+        return stats
     op = BlockFunction("files.tables:inspect", (pieces, tuple(wanted)), axes=(), where=True)
     grid = Grid([Axis.regular(len(pieces.index), 1), Axis.whole(2 * len(wanted))])
-    (told,) = evaluate([make(op, (), grid, np.int64).expr])
+    (counts,) = evaluate([make(op, (), grid, np.int64).expr])
     for i, name in enumerate(wanted):
-        found[name] = int(told[:, 2 * i].sum()), int(told[:, 2 * i + 1].max())
-    return found
+        stats[name] = int(counts[:, 2 * i].sum()), int(counts[:, 2 * i + 1].max())
+    return stats
 
 
 def _settle(asked: TableRequest, name: str, dtype: DType, nulls: int | None, width: int) -> DType:
@@ -240,8 +240,8 @@ def _together(asked: TableRequest, pieces: TablePieces, grid: Grid, dtypes: dict
 def _matrix(asked: TableRequest, pieces: TablePieces, grid: Grid, dtypes: dict[str, DType]) -> Any:
     kinds = {"number" if d.kind in NUMBERS else d.kind for d in dtypes.values()}
     if len(kinds) > 1:
-        told = {name: str(d) for name, d in dtypes.items()}
-        raise DTypeError(bad(asked.operation, "matrix", True, f"columns of one kind; these have {told}"))
+        dtype_names = {name: str(d) for name, d in dtypes.items()}
+        raise DTypeError(bad(asked.operation, "matrix", True, f"columns of one kind; these have {dtype_names}"))
     dtype, names = np.result_type(*dtypes.values()), tuple(dtypes)
     wide = Grid([*grid.axes, Axis.whole(len(names))])
     parts = [_read(asked, pieces, names, wide, dtype)]
@@ -256,15 +256,15 @@ def _read(asked: TableRequest, pieces: TablePieces, names: tuple[str, ...], grid
     What is read quickly is a source, which is read again by each computation that needs it, and kept by none; rows of
     text are taken apart once in a computation.
     """
-    made = np.dtype(bool) if dtype is None else dtype
+    result_dtype = np.dtype(bool) if dtype is None else dtype
     if isinstance(pieces, CsvPieces):
         op = BlockFunction(
             "files.tables:columns", (pieces, names, dtype, asked.nulls, grid.ndim == 2), axes=(), where=True
         )
-        return _fit(asked, make(op, (), grid, made))
+        return _fit(asked, make(op, (), grid, result_dtype))
     file = TableColumns(pieces, names, dtype, asked.nulls, grid.ndim == 2)
     data = HostData(None, in_place=False, file=file, label=asked.operation)
-    return _fit(asked, wrap(Expr(Host(data), (), grid, made, origin.find_origin())))
+    return _fit(asked, wrap(Expr(Host(data), (), grid, result_dtype, origin.find_origin())))
 
 
 def _fit(asked: TableRequest, x: Array) -> Array:

@@ -139,39 +139,39 @@ def read_csv(
     partitions = {k: v for k, v in find_partitions(places).items() if k not in heads[0][0]}
     wanted = asked.names([*heads[0][0], *partitions])
     stored = [name for name in wanted if name not in partitions]
-    for place, (found, _) in zip(places, heads, strict=True):
-        lost = [name for name in stored if name not in found]
+    for place, (header, _) in zip(places, heads, strict=True):
+        lost = [name for name in stored if name not in header]
         if lost:
-            raise FileFormatError(f"read_csv: {place.path!r} has no column {lost[0]!r}; there are {list(found)}")
+            raise FileFormatError(f"read_csv: {place.path!r} has no column {lost[0]!r}; there are {list(header)}")
         check_once(
-            "read_csv", place, found, stored, ", or all columns in 'names', where the first row is one of values"
+            "read_csv", place, header, stored, ", or all columns in 'names', where the first row is one of values"
         )
-    given = _types(types, stored)
+    user_types = _types(types, stored)
     index = _cut(places, [begin for _, begin in heads], size)
     parts = tuple(h[0] for h in heads)
-    told = _survey(tuple(places), index, form, parts, tuple(stored) or heads[0][0][:1], given)
+    survey = _survey(tuple(places), index, form, parts, tuple(stored) or heads[0][0][:1], user_types)
     fields: dict[str, Any] = {}
     known: dict[str, int] = {}
     widths: dict[str, int] = {}
     for name in partitions.keys() & set(wanted):
         fields[name], values = partitions[name]
-        known[name] = sum(rows for rows, file in told[:, [2, -1]].tolist() if values[file] is None)
+        known[name] = sum(rows for rows, file in survey[:, [2, -1]].tolist() if values[file] is None)
         widths[name] = max(len(str(value)) for value in values)
     for i, name in enumerate(stored):
-        codes, empty, wide = (told[:, _FIXED + 3 * i + k] for k in range(3))
-        seen = set(codes[told[:, 2] > 0].tolist())
-        fields[name] = given.get(name) or join_codes(seen)
+        codes, empty, wide = (survey[:, _FIXED + 3 * i + k] for k in range(3))
+        seen = set(codes[survey[:, 2] > 0].tolist())
+        fields[name] = user_types.get(name) or join_codes(seen)
         text = fields[name] == arrow().string()
-        if name in given or not text or seen == {known_types().index(arrow().string())}:
+        if name in user_types or not text or seen == {known_types().index(arrow().string())}:
             known[name], widths[name] = int(empty.sum()), int(wide.max(initial=0))
     pieces = {
         "places": tuple(places),
-        "index": np.stack([told[:, -1], told[:, 0], told[:, 1]], axis=1),
+        "index": np.stack([survey[:, -1], survey[:, 0], survey[:, 1]], axis=1),
         "schema": arrow().schema(list(fields.items())),
         "partitions": {name: values for name, (_, values) in partitions.items()},
         "more": {"form": form, "names": parts},
     }
-    return build(asked, CsvPieces, pieces, told[:, 2], wanted, known, widths)
+    return build(asked, CsvPieces, pieces, survey[:, 2], wanted, known, widths)
 
 
 def _form(delimiter: Any, quotechar: Any, null_values: Any, null_texts: Any) -> CsvFormat:
@@ -194,15 +194,15 @@ def _types(types: Any, wanted: list[str]) -> dict[str, Any]:
         return {}
     if not isinstance(types, dict) or any(name not in wanted for name in types):
         raise ArgumentError(bad("read_csv", "types", types, f"dtypes of some of {wanted}"))
-    found = {}
-    for name, given in types.items():
+    arrow_types = {}
+    for name, dtype in types.items():
         try:
-            found[name] = value_type(np.dtype(given))
+            arrow_types[name] = value_type(np.dtype(dtype))
         except TypeError as error:
-            raise DTypeError(bad("read_csv", f"types[{name!r}]", given, "a dtype")) from error
-        if found[name] is None:
-            raise DTypeError(bad("read_csv", f"types[{name!r}]", given, "a dtype that Arrow has"))
-    return found
+            raise DTypeError(bad("read_csv", f"types[{name!r}]", dtype, "a dtype")) from error
+        if arrow_types[name] is None:
+            raise DTypeError(bad("read_csv", f"types[{name!r}]", dtype, "a dtype that Arrow has"))
+    return arrow_types
 
 
 def _head(place: FilePlace, form: CsvFormat, names: Sequence[str] | None) -> tuple[tuple[str, ...], int]:
@@ -216,9 +216,9 @@ def _head(place: FilePlace, form: CsvFormat, names: Sequence[str] | None) -> tup
     count = HEAD
     while True:
         raw = read_beginning(place, count)
-        found = form.header(raw if len(raw) == count else raw + b"\n") if raw.strip() else None
-        if found is not None:
-            return found[0], min(found[1], len(raw))
+        header = form.header(raw if len(raw) == count else raw + b"\n") if raw.strip() else None
+        if header is not None:
+            return header[0], min(header[1], len(raw))
         if len(raw) < count:
             raise FileFormatError(f"read_csv: {place.path!r} has no first row with the columns' names")
         count *= 16
@@ -226,14 +226,14 @@ def _head(place: FilePlace, form: CsvFormat, names: Sequence[str] | None) -> tup
 
 def _cut(places: Sequence[FilePlace], begins: Sequence[int], size: int) -> np.ndarray[Any, Any]:
     """Return (file, start, stop) of parts of some bytes."""
-    found: list[tuple[int, int, int]] = []
+    parts: list[tuple[int, int, int]] = []
     for i, (place, begin) in enumerate(zip(places, begins, strict=True)):
         if packing(place) is not None:
-            found.append((i, begin, WHOLE))
+            parts.append((i, begin, WHOLE))
             continue
         edges = [begin, *range(begin + size, place.size, size), place.size]
-        found += [(i, a, b) for a, b in itertools.pairwise(edges) if b > a]
-    return np.array(found, np.int64).reshape(-1, 3)
+        parts += [(i, a, b) for a, b in itertools.pairwise(edges) if b > a]
+    return np.array(parts, np.int64).reshape(-1, 3)
 
 
 def _survey(
@@ -252,21 +252,21 @@ def _survey(
             return np.empty((0, _FIXED + 3 * len(wanted) + 1), np.int64)
         asked = Survey(places, parts, form, names, wanted, raw, exact)
         grid = Grid([Axis.regular(len(parts), 1), Axis.whole(_FIXED + 3 * len(wanted))])
-        (told,) = evaluate(
+        (rows,) = evaluate(
             [make(BlockFunction("files.tables:survey", (asked,), axes=(), where=True), (), grid, np.int64).expr]
         )
-        return np.concatenate([told, parts[:, :1]], axis=1)
+        return np.concatenate([rows, parts[:, :1]], axis=1)
 
-    told = ask(index, False)
-    if told[:, 3].any():  # ends within quotes: how parts end that begin so is to be known
-        told[:, 4] = ask(index, False, ())[:, 4]
-    whole = _join(told)
-    same = {tuple(row) for row in told[told[:, 2] >= 0][:, [-1, 0, 1]].tolist()}
+    survey = ask(index, False)
+    if survey[:, 3].any():  # ends within quotes: how parts end that begin so is to be known
+        survey[:, 4] = ask(index, False, ())[:, 4]
+    whole = _join(survey)
+    same = {tuple(row) for row in survey[survey[:, 2] >= 0][:, [-1, 0, 1]].tolist()}
     again = np.array([row for row in whole.tolist() if tuple(row) not in same], np.int64).reshape(-1, 3)
     if not len(again):
-        return told
+        return survey
     kept = [
-        row for row in told.tolist() if (row[-1], row[0], row[1]) in set(map(tuple, whole.tolist())) and row[2] >= 0
+        row for row in survey.tolist() if (row[-1], row[0], row[1]) in set(map(tuple, whole.tolist())) and row[2] >= 0
     ]
     both = np.array([*kept, *ask(again, True).tolist()], np.int64)
     return both[np.lexsort((both[:, 0], both[:, -1]))]
@@ -274,16 +274,16 @@ def _survey(
 
 def _join(told: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return (file, start, stop) of parts, where those that begin within quotes are joined with the ones before."""
-    found: list[list[int]] = []
+    parts: list[list[int]] = []
     inside = False
     for start, stop, _, outer, inner, file in told[:, [0, 1, 2, 3, 4, -1]].tolist():
-        if found and found[-1][0] == file and inside:
-            found[-1][2] = stop
+        if parts and parts[-1][0] == file and inside:
+            parts[-1][2] = stop
         else:
             inside = False
-            found.append([file, start, stop])
+            parts.append([file, start, stop])
         inside = bool(inner if inside else outer)
-    return np.array(found, np.int64).reshape(-1, 3)
+    return np.array(parts, np.int64).reshape(-1, 3)
 
 
 def to_csv(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:

@@ -141,14 +141,14 @@ def _read(
     asked = TableRequest(operation, columns, nulls, matrix, chunks)
     asked.check()
     places = find_files(operation, path, storage_options, endings=(".arrow", ".feather", ".ipc"))
-    told = [_read_lengths(place) for place in places]
-    schemas = [schema for schema, _ in told]
+    heads = [_read_lengths(place) for place in places]
+    schemas = [schema for schema, _ in heads]
     partitions = {k: v for k, v in find_partitions(places).items() if k not in schemas[0].names}
     names = asked.names([*schemas[0].names, *partitions])
     schema = join_schemas(operation, [n for n in names if n not in partitions], places, schemas)
     for name in partitions.keys() & set(names):
         schema = schema.append(arrow().field(name, partitions[name][0]))
-    batches = [(i, b, rows) for i, (_, lengths) in enumerate(told) for b, rows in enumerate(lengths)]
+    batches = [(i, b, rows) for i, (_, lengths) in enumerate(heads) for b, rows in enumerate(lengths)]
     table = np.array(batches, np.int64).reshape(-1, 3)
     pieces = {
         "places": tuple(places),

@@ -116,22 +116,22 @@ def read_parquet(
 
 def _known_nulls(names: list[str], footers: list[Any]) -> dict[str, int]:
     """Return how many nulls columns have, where all footers tell."""
-    found = dict.fromkeys(names, 0)
+    counts = dict.fromkeys(names, 0)
     for footer in footers:
         if not footer.num_row_groups:
             continue
         first = footer.row_group(0)
         places = {first.column(i).path_in_schema: i for i in range(footer.num_columns)}
-        for name in list(found):
+        for name in list(counts):
             for g in range(footer.num_row_groups) if name in places else ():
-                told = footer.row_group(g).column(places[name]).statistics
-                if told is None or not told.has_null_count:
-                    found.pop(name, None)
+                statistics = footer.row_group(g).column(places[name]).statistics
+                if statistics is None or not statistics.has_null_count:
+                    counts.pop(name, None)
                     break
-                found[name] += told.null_count
+                counts[name] += statistics.null_count
             if name not in places:
-                found.pop(name, None)
-    return found
+                counts.pop(name, None)
+    return counts
 
 
 def to_parquet(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:

@@ -66,10 +66,10 @@ def path_of(operation: str, path: Any) -> str:
     """
     if not isinstance(path, str | os.PathLike):
         raise ArgumentError(bad(operation, "path", path, "a path: text, or a pathlib.Path"))
-    found = os.fspath(path)
-    if not isinstance(found, str) or not found:
+    text = os.fspath(path)
+    if not isinstance(text, str) or not text:
         raise ArgumentError(bad(operation, "path", path, "a path: text, or a pathlib.Path"))
-    return os.path.abspath(found)
+    return os.path.abspath(text)
 
 
 @contextmanager
@@ -130,11 +130,11 @@ def aside(
 
 def write_once(operation: str, path: str, overwrite: bool, arrays: Sequence[Array], write: Callable[..., None]) -> None:
     """Call `write(*arrays)`; in SPMD mode on rank 0 alone, when all have come, and know what values tell."""
-    found = session()
-    if found.place[1] > 1:
+    active = session()
+    if active.place[1] > 1:
         arrays = [wrap(expr) for expr in expand_recipes([a.expr for a in arrays])]
     about = (path, overwrite, *(a.expr.token for a in arrays))
-    found.once(operation, about, lambda: write(*arrays))
+    active.once(operation, about, lambda: write(*arrays))
 
 
 def _stem(path: str) -> str:
@@ -259,11 +259,11 @@ def _refuse(operation: str, path: str, overwrite: bool, ours: Callable[[str], bo
 
 
 def _name_error(operation: str, path: str, error: OSError) -> FileError:
-    found = FileError(f"{operation}: {path!r} could not be written: {type(error).__name__}: {error}")
-    found.errno = error.errno
+    file_error = FileError(f"{operation}: {path!r} could not be written: {type(error).__name__}: {error}")
+    file_error.errno = error.errno
     for note in getattr(error, "__notes__", ()):
-        found.add_note(note)
-    return found
+        file_error.add_note(note)
+    return file_error
 
 
 def _remove(alone: threading.Lock, hidden: str, path: str, whole: bool) -> None:
@@ -314,10 +314,10 @@ def check_sizes(operation: str, folder: str, names: list[str], sizes: np.ndarray
     for name, size in zip(names, sizes.reshape(-1).tolist(), strict=True):
         path = os.path.join(folder, "data", name)
         try:
-            found = os.stat(path).st_size
+            actual_size = os.stat(path).st_size
         except OSError as error:
             raise FileError(
                 f"{operation}: {path} isn't seen by the driver; expected a folder that all hosts share"
             ) from error
-        if found != size:
-            raise FileError(f"{operation}: {path} has {found} bytes; {size} were written")
+        if actual_size != size:
+            raise FileError(f"{operation}: {path} has {actual_size} bytes; {size} were written")

@@ -72,9 +72,9 @@ def write_blocks(operation: str, targets: Sequence[Target]) -> None:
     """Write into zarr's arrays: those that ranks can open at once, unless they meet in an object; others one by one."""
     rest = []
     for round_ in _rounds([t for t in targets if t.by_ranks]):
-        made = [(t, _written(operation, t)) for t in round_]
-        rest += [t for t, written in made if written is None]
-        done = [(t, written) for t, written in made if written is not None]
+        attempts = [(t, _written(operation, t)) for t in round_]
+        rest += [t for t, written in attempts if written is None]
+        done = [(t, written) for t, written in attempts if written is not None]
         for (target, _), counts in zip(done, evaluate([w.expr for _, w in done]) if done else (), strict=True):
             _check(operation, target, int(counts.sum()))
     here: list[Job] = [
@@ -121,8 +121,8 @@ def write_forked(operation: str, x: Array, target: Any) -> list[Any]:
     written = make(
         op, (regrid(x, grid),), Grid([*(Axis.regular(n, 1) for n in grid.counts), Axis.whole(size)]), np.uint8
     )
-    (told,) = evaluate([written.expr])
-    rows = told.reshape(-1, size)
+    (raw,) = evaluate([written.expr])
+    rows = raw.reshape(-1, size)
     return [pickle.loads(row[8 : 8 + int(row[:8].view(np.int64)[0])].tobytes()) for row in rows]
 
 
@@ -151,13 +151,13 @@ def remove_partial(folder: str) -> None:
 
 def _rounds(targets: Sequence[Target]) -> list[list[Target]]:
     """Return targets in rounds, within which no two write to the same object of a store."""
-    found: list[list[Target]] = []
+    rounds: list[list[Target]] = []
     for target in targets:
-        number = max((i + 1 for i, r in enumerate(found) if any(_meet(target, t) for t in r)), default=0)
-        if number == len(found):
-            found.append([])
-        found[number].append(target)
-    return found
+        number = max((i + 1 for i, r in enumerate(rounds) if any(_meet(target, t) for t in r)), default=0)
+        if number == len(rounds):
+            rounds.append([])
+        rounds[number].append(target)
+    return rounds
 
 
 def _meet(one: Target, other: Target) -> bool:
@@ -203,7 +203,7 @@ def write_here(jobs: Sequence[Job], lock: Any = None) -> None:
 def _write_where_computed(jobs: Sequence[Job], lock: Any) -> None:
     """Have each thread write the blocks that it computes; they are held no longer."""
     locks: dict[int, Any] = {}
-    made: list[Array] = []
+    writes: list[Array] = []
     with contextlib.ExitStack() as stack:
         for source, target, spans in jobs:
             grid = _grid_here(source, target, spans)
@@ -212,8 +212,8 @@ def _write_where_computed(jobs: Sequence[Job], lock: Any) -> None:
             pickled = pickle.dumps((write, (writer.number,), {}))
             op = MapBlocks(Payload("store", pickled, str(writer.number)), (tuple(range(grid.ndim)),), ("block_id",))
             counted = Grid([Axis.regular(n, 1) for n in grid.counts])
-            made.append(make(op, (regrid(source, grid),), counted, np.int64))
-        evaluate([each.expr for each in made])
+            writes.append(make(op, (regrid(source, grid),), counted, np.int64))
+        evaluate([each.expr for each in writes])
 
 
 def _write_as_it_comes(jobs: Sequence[Job], lock: Any) -> None:

@@ -54,9 +54,9 @@ class ZarrReads:
         `own`: it is what is written to the region.
         """
         place = place_of(target)
-        for found, along in self.parts.get(str(place), ()):
+        for other, along in self.parts.get(str(place), ()):
             apart = any(a.span[1] <= begin or end <= a.span[0] for a, (begin, end) in zip(along, region, strict=False))
-            if apart or found != place:
+            if apart or other != place:
                 continue
             if not own or len(along) != len(region) or any(a.ahead != 0 for a in along):
                 return True
@@ -67,9 +67,9 @@ def reader(source: Array, first: Sequence[int]) -> ZarrReads:
     """Return what an array reads that goes to `first` and on in another."""
     parts: dict[str, list[tuple[object, tuple[AxisReads, ...]]]] = {}
     for data, along in _read_parts(source.expr, first):
-        found = _innermost(data)
-        if is_of(found, "zarr", "Array"):
-            place = place_of(found)
+        array = _innermost(data)
+        if is_of(array, "zarr", "Array"):
+            place = place_of(array)
             parts.setdefault(str(place), []).append((place, _moved(data, along)))
     return ZarrReads(parts)
 
@@ -79,10 +79,10 @@ def places_read(source: Array) -> Iterator[tuple[str, Any]]:
     for node in walk([source.expr]):
         if not isinstance(node.op, Host):
             continue
-        found = _innermost(node.op.data)
-        if is_of(found, "zarr", "Array"):
-            yield "zarr", found
-        path = _path(node.op.data, found)
+        array = _innermost(node.op.data)
+        if is_of(array, "zarr", "Array"):
+            yield "zarr", array
+        path = _path(node.op.data, array)
         if path is not None:
             yield "file", path
 
@@ -101,11 +101,11 @@ def _innermost(data: HostData) -> Any:
     """Return the array of a store that a source is read from: within xarray's, which decode and index."""
     if isinstance(data.file, ZarrArray):
         return opened(data.file.pickled, False)
-    found = data.array
-    for found in layers(data.array):
-        if _is_last(found):
+    layer = data.array
+    for layer in layers(data.array):
+        if _is_last(layer):
             break
-    return found
+    return layer
 
 
 def _is_last(x: Any) -> bool:
@@ -128,17 +128,17 @@ def is_same(a: Any, b: Any) -> bool:
 
 def _is_read(data: HostData, target: Any) -> bool:
     """Tell whether a source is read from a target."""
-    found = _innermost(data)
+    array = _innermost(data)
     if is_of(target, "zarr", "Array"):
-        return is_of(found, "zarr", "Array") and place_of(found) == place_of(target)
+        return is_of(array, "zarr", "Array") and place_of(array) == place_of(target)
     if isinstance(target, np.ndarray):
         path = os.path.realpath(target.filename) if isinstance(target, np.memmap) and target.filename else None
-        same = path is not None and path == _path(data, found)
-        return same or (isinstance(found, np.ndarray) and np.may_share_memory(found, target))
+        same = path is not None and path == _path(data, array)
+        return same or (isinstance(array, np.ndarray) and np.may_share_memory(array, target))
     if hasattr(target, "variable_name") and hasattr(target, "datastore"):
-        same_name = getattr(found, "variable_name", None) == target.variable_name
-        return same_name and type(found) is type(target) and found.datastore._filename == target.datastore._filename
-    return type(found) is type(target) and bool(found == target)
+        same_name = getattr(array, "variable_name", None) == target.variable_name
+        return same_name and type(array) is type(target) and array.datastore._filename == target.datastore._filename
+    return type(array) is type(target) and bool(array == target)
 
 
 def _read_parts(root: Expr, first: Sequence[int]) -> Iterator[tuple[HostData, tuple[AxisReads, ...]]]:
@@ -186,11 +186,11 @@ def _sliced(along: AxisReads, how: Slice, length: int) -> AxisReads:
 
 def _moved(data: HostData, along: tuple[AxisReads, ...]) -> tuple[AxisReads, ...]:
     """Return the same in the positions of what is stored, of which xarray may show a part."""
-    found = next((each for each in layers(data.array) if _is_last(each) or hasattr(each, "key")), None)
-    key = getattr(getattr(found, "key", None), "tuple", None)
+    layer = next((each for each in layers(data.array) if _is_last(each) or hasattr(each, "key")), None)
+    key = getattr(getattr(layer, "key", None), "tuple", None)
     if key is None:
         return along
-    stored = getattr(found, "array", None)
+    stored = getattr(layer, "array", None)
     if len(key) != len(along) or any(not isinstance(k, slice) or k.step not in (None, 1) for k in key):
         return tuple(AxisReads((0, n), None) for n in getattr(stored, "shape", ()))
     starts = [k.indices(n)[0] for k, n in zip(key, getattr(stored, "shape", ()), strict=True)]

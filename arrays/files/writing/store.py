@@ -126,8 +126,8 @@ class _Job:
         """What ranks write; None where the driver does."""
         if any(r.step != 1 for r in self.region):
             return None
-        found = Target(self.source, self.target, tuple(r.start for r in self.region))
-        return found if found.by_ranks else None
+        target = Target(self.source, self.target, tuple(r.start for r in self.region))
+        return target if target.by_ranks else None
 
     def meets(self, other: _Job) -> bool:
         """Whether another one writes to some of the same elements: then the later one's stay."""
@@ -157,8 +157,8 @@ def _store(jobs: tuple[_Job, ...], lock: Any, return_stored: bool, single: bool)
         _store_round(round_, lock)
     if not return_stored:
         return None
-    made = tuple(from_array(j.target)[slices(j.region)].rechunk(j.source.chunks) for j in jobs)
-    return made[0] if single else made
+    arrays = tuple(from_array(j.target)[slices(j.region)].rechunk(j.source.chunks) for j in jobs)
+    return arrays[0] if single else arrays
 
 
 def _rounds(jobs: Sequence[_Job]) -> list[list[_Job]]:
@@ -171,7 +171,7 @@ def _rounds(jobs: Sequence[_Job]) -> list[list[_Job]]:
     known = [reader(job.source, [r.start for r in job.region]) for job in jobs] if by_ranks else []
     earlier = {i: {j for j in range(i) if jobs[i].meets(jobs[j])} for i in numbers}
     readers = {i: {j for j in numbers if jobs[j].needs(jobs[i], known[j])} for i in by_ranks}
-    found: list[list[_Job]] = []
+    rounds: list[list[_Job]] = []
     waiting = set(numbers)
     while waiting:
         late = {i for i in waiting if (readers.get(i, set()) | earlier[i]) & waiting}
@@ -181,9 +181,9 @@ def _rounds(jobs: Sequence[_Job]) -> list[list[_Job]]:
                 f"store: a source reads {name}, into which ranks would write meanwhile, elsewhere than it is written "
                 "to; expected another target, or a source that was computed or saved before"
             )
-        found.append([jobs[i] for i in sorted(waiting - late)])
+        rounds.append([jobs[i] for i in sorted(waiting - late)])
         waiting = late
-    return found
+    return rounds
 
 
 def _box(region: range) -> tuple[int, int]:
@@ -192,7 +192,7 @@ def _box(region: range) -> tuple[int, int]:
 
 
 def _store_round(jobs: Sequence[_Job], lock: Any) -> None:
-    by_ranks = [found for job in jobs if (found := job.by_ranks) is not None]
+    by_ranks = [target for job in jobs if (target := job.by_ranks) is not None]
     if by_ranks:
         changing = [t for t in by_ranks if not isinstance(t.source.expr.op, Host) and reads(t.source, t.array)]
         lost = len(session().losses) if changing else 0
@@ -219,12 +219,12 @@ def _region(source: Array, target: Any, region: Any) -> tuple[range, ...]:
     shape, grows = _extent(target)
     if shape is None or not hasattr(target, "__setitem__"):
         raise ArgumentError(bad("store", "targets", type(target).__name__, "something with a shape that takes slices"))
-    given = (slice(None),) * len(shape) if region is None else region
-    if not isinstance(given, tuple) or len(given) != len(shape) or not all(isinstance(s, slice) for s in given):
+    slices = (slice(None),) * len(shape) if region is None else region
+    if not isinstance(slices, tuple) or len(slices) != len(shape) or not all(isinstance(s, slice) for s in slices):
         raise ArgumentError(bad("store", "regions", region, f"a slice for each of the target's {len(shape)} axes"))
     if len(shape) != source.ndim:
         raise ShapeError(bad("store", "sources", source.shape, f"an array of {len(shape)} axes, as its target has"))
-    spans = tuple(map(_span, given, shape, source.shape, grows))
+    spans = tuple(map(_span, slices, shape, source.shape, grows))
     if tuple(map(len, spans)) != source.shape:
         where = "its target" if region is None else "the region of its target"
         raise ShapeError(bad("store", "sources", source.shape, f"{tuple(map(len, spans))}, the shape of {where}"))

@@ -51,10 +51,10 @@ def check_uploaded(upload: Upload, names: list[str], sizes: np.ndarray[Any, Any]
     """Raise where a file that a task has sent isn't seen from here as it was written."""
     system, hidden = file_system(upload.hidden, upload.options)
     system.invalidate_cache()
-    found = {path.rpartition("/")[2]: told["size"] for path, told in system.find(hidden, detail=True).items()}
+    stored_sizes = {path.rpartition("/")[2]: info["size"] for path, info in system.find(hidden, detail=True).items()}
     for name, size in zip(names, sizes.reshape(-1).tolist(), strict=True):
-        if found.get(name) != size:
-            what = "isn't there" if name not in found else f"has {found[name]} bytes"
+        if stored_sizes.get(name) != size:
+            what = "isn't there" if name not in stored_sizes else f"has {stored_sizes[name]} bytes"
             raise FileError(f"{upload.operation}: {upload.hidden}/{name} {what}; {size} were written")
 
 
@@ -66,10 +66,10 @@ def _list(system: Any, inner: str) -> list[str]:
 
 def _refuse(operation: str, url: str, there: list[str], overwrite: bool, ours: Callable[[list[str]], bool]) -> None:
     """Raise where something is at a URL that mustn't be replaced; what a killed writer has left is nothing."""
-    found = [name for name in there if not _is_left(name)]
-    if found and not overwrite:
+    entries = [name for name in there if not _is_left(name)]
+    if entries and not overwrite:
         raise FileExists(f"{operation}: argument 'path' is {url!r}, which exists; expected a new one or overwrite=True")
-    if found and not ours(found):
+    if entries and not ours(entries):
         raise FileExists(f"{operation}: argument 'path' is {url!r}, which {operation} didn't make; it stays as it is")
 
 

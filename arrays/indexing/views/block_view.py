@@ -76,9 +76,9 @@ class BlockView:
         steps: list[Step] = []
         axes: list[Axis] = []
         for i, (item, axis) in enumerate(zip(items, array.expr.grid.axes, strict=True)):
-            axis_map, made = _choose_blocks(item, axis, i)
+            axis_map, new_axis = _choose_blocks(item, axis, i)
             steps.append((i, axis_map))
-            axes.append(made)
+            axes.append(new_axis)
         return move("blocks", array, steps, axes)
 
 
@@ -86,14 +86,14 @@ def _choose_blocks(item: Any, axis: Axis, number: int) -> tuple[AxisMap, Axis]:
     """Return the map and the axis of some blocks."""
     every = np.arange(axis.count)
     try:
-        found = np.atleast_1d(every[item])
+        blocks = np.atleast_1d(every[item])
     except (IndexError, TypeError) as error:
         raise IndexingError(bad("blocks", "key", item, f"blocks 0 to {axis.count - 1} of axis {number}")) from error
-    if found.ndim != 1:
+    if blocks.ndim != 1:
         raise IndexingError(bad("blocks", "key", item, "an integer, a slice or a list of integers for each axis"))
-    if len(found) == axis.count and bool((found == every).all()):
+    if len(blocks) == axis.count and bool((blocks == every).all()):
         return Slice(), axis
-    made = Axis.of_sizes(axis.size(found))
-    if len(found) and bool((np.diff(found) == 1).all()):
-        return Slice(axis.start(int(found[0]))), made
-    return Runs(axis.start(found), axis.size(found)), made
+    new_axis = Axis.of_sizes(axis.size(blocks))
+    if len(blocks) and bool((np.diff(blocks) == 1).all()):
+        return Slice(axis.start(int(blocks[0]))), new_axis
+    return Runs(axis.start(blocks), axis.size(blocks)), new_axis

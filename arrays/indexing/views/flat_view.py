@@ -50,15 +50,15 @@ class FlatView:
     def __setitem__(self, key: Any, value: Any) -> None:
         line = self._line()
         alone = is_integer(key) and np.ndim(value) == 0
-        given = cast_values("flat", "value", value, self.base.dtype, assigned if alone else read)
+        values = cast_values("flat", "value", value, self.base.dtype, assigned if alone else read)
         chosen = line[_check_key(key)]
-        if chosen.ndim == 0 and given.size != 1:
-            raise ShapeError(bad("flat", "value", given.shape, "one element, as one is set"))
-        if given.size == 0:
+        if chosen.ndim == 0 and values.size != 1:
+            raise ShapeError(bad("flat", "value", values.shape, "one element, as one is set"))
+        if values.size == 0:
             return
-        if given.size not in (1, chosen.size):  # as in NumPy: over and over, or as many as are set
-            given = resize(given, chosen.size)
-        line[key] = given.reshape(()) if given.size == 1 else given.reshape(chosen.shape)
+        if values.size not in (1, chosen.size):  # as in NumPy: over and over, or as many as are set
+            values = resize(values, chosen.size)
+        line[key] = values.reshape(()) if values.size == 1 else values.reshape(chosen.shape)
         grid = self.base.expr.grid
         self.base.expr = regrid(line.reshape(grid.shape), grid).expr
 

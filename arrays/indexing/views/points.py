@@ -115,7 +115,7 @@ def shuffle(x: Any, indexer: Sequence[Sequence[int]], axis: int, chunks: Any = "
         elif group:
             sizes.append(len(group))
     order = np.array([k for group in indexer for k in group], np.int64)
-    found = take(array, order, axis=at)
-    axes = list(found.expr.grid.axes)
+    shuffled = take(array, order, axis=at)
+    axes = list(shuffled.expr.grid.axes)
     axes[at] = Axis.of_sizes(sizes)
-    return regrid(found, Grid(axes))
+    return regrid(shuffled, Grid(axes))

@@ -78,9 +78,9 @@ def assign(x: Array, key: Any, value: Any) -> Array:
     lazy = any(isinstance(i, ArrayBase) for i in items)
     at = read_mask(x, items)
     if at is not None and (lazy or trivial(at.others)) and at.fits:
-        found = _by_mask(at, value, lazy)
-        if found is not None:
-            return found if trivial(at.others) else _static(x, selection(shape, list(at.others)).simplify(), found)
+        updated = _by_mask(at, value, lazy)
+        if updated is not None:
+            return updated if trivial(at.others) else _static(x, selection(shape, list(at.others)).simplify(), updated)
     new = _value(x, value)
     if lazy:
         return _by_lazy(x, items, new)
@@ -93,9 +93,9 @@ def _value(x: ArrayBase, value: Any, by: Rule = read) -> Array:
     For numbers of a dtype NumPy has one rule where integers and slices say where they go, another for masks and arrays.
     """
     if isinstance(value, ArrayBase):
-        found = as_array("setitem", "value", value)
-        _check_cast(x, found.dtype)
-        return astype(found, x.dtype)
+        source = as_array("setitem", "value", value)
+        _check_cast(x, source.dtype)
+        return astype(source, x.dtype)
     if isinstance(value, np.ndarray | np.generic):
         _check_cast(x, value.dtype)
         array: Any = value
@@ -233,8 +233,8 @@ def _basic(x: Array, chosen: Selection, value: Array, plain: Plain | None) -> Ar
     grid = x.expr.grid
     small = plain is not None and max(grid.nblocks, value.expr.grid.nblocks) <= BLOCKS
     known = plain if small else None
-    given = value.expr.grid
-    way = _find_way(grid, chosen, given) if known is None else _known_way(grid, known, given)
+    value_grid = value.expr.grid
+    way = _find_way(grid, chosen, value_grid) if known is None else _known_way(grid, known, value_grid)
     if way.covers:
         if isinstance(value.expr.op, Full):
             return make(value.expr.op, (), grid, x.dtype)
@@ -302,13 +302,13 @@ def _scatter(x: Array, chosen: Selection, value: Array) -> Array:
 
 def _merge_points(layout: list[int], lengths: Sequence[int], width: int) -> list[tuple[int, int]]:
     """Return (axis, length) for each axis of a value, those of the points made one, new ones left out."""
-    found, at = [], 0
+    pairs, at = [], 0
     for axis in layout:
         n = math.prod(lengths[at : at + width]) if axis == POINTS else lengths[at]
         at += width if axis == POINTS else 1
         if axis != NEW:
-            found.append((axis, n))
-    return found
+            pairs.append((axis, n))
+    return pairs
 
 
 # ---------------------------------------------------------------- masks and lazy positions
@@ -362,8 +362,8 @@ def _dealt(x: Array, mask: Array, value: Array) -> Generator[Any, Any, Array]:
     counts = yield count_by_chunk(mask)
     total = int(counts.sum())
     if value.shape[0] != total:
-        given = f"argument 'value' has {value.shape[0]} elements along the first axis"
-        raise ShapeError(f"setitem: {given}; expected {total}, as many as the mask holds for")
+        detail = f"argument 'value' has {value.shape[0]} elements along the first axis"
+        raise ShapeError(f"setitem: {detail}; expected {total}, as many as the mask holds for")
     axes = flat.expr.grid.axes
     mine = [Axis.whole(1) if n == 1 else a for n, a in zip(value.shape[1:], axes[1:], strict=True)]
     value = regrid(value, Grid([Axis.of_sizes(counts), *mine]))

@@ -32,24 +32,24 @@ def beneath(expr: Expr, entries: Sequence[Any]) -> tuple[Expr, list[Any]]:
     what is returned stands for a repeated element. After some levels the array that lies there is taken as it is, so
     that a loop of very many assignments is built in linear time.
     """
-    found = list(entries)
+    places = list(entries)
     for _ in range(LEVELS):
         if not isinstance(expr.op, Move) or expr.op.name != "setitem" or expr.pin is not None:
             break
-        parts = [forward(e) for e in found]
+        parts = [forward(e) for e in places]
         for route, operand in zip(expr.op.routes[:0:-1], expr.operands[:0:-1], strict=True):
             inside = _inside(route, operand.grid.axes, parts)
             if inside is None:
-                return expr, found
+                return expr, places
             if inside or not parts:
-                return operand, [_entry(e, p) for e, p in zip(found, inside, strict=True)]
+                return operand, [_entry(e, p) for e, p in zip(places, inside, strict=True)]
         expr = expr.operands[0]
-    return expr, found
+    return expr, places
 
 
 def _inside(route: Route, axes: Sequence[Axis], parts: Sequence[Part]) -> list[Part] | None:
     """Return where the elements lie in what a route brings: nowhere (an empty list), or None when it's only some."""
-    found: list[Part] = []
+    inner_parts: list[Part] = []
     some = False
     for (_, axis_map), axis, part in zip(route.axes, axes, parts, strict=True):
         assert isinstance(axis_map, StridedPlace | Spread)
@@ -60,8 +60,8 @@ def _inside(route: Route, axes: Sequence[Axis], parts: Sequence[Part]) -> list[P
         elif not where:
             return []
         else:
-            found.append((0, 1, 1) if isinstance(axis_map, Spread) else where)
-    return None if some else found
+            inner_parts.append((0, 1, 1) if isinstance(axis_map, Spread) else where)
+    return None if some else inner_parts
 
 
 def _along(part: Part, whole: Part) -> Part | tuple[()] | None:

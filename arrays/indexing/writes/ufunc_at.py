@@ -83,8 +83,8 @@ def _repeats(indices: Any) -> bool:
     """Whether a key may name an element more than once: it has arrays of positions."""
     for item in indices if isinstance(indices, tuple) else (indices,):
         if isinstance(item, ArrayBase | np.ndarray | list):
-            found = item if isinstance(item, ArrayBase | np.ndarray) else np.asarray(item)
-            if found.ndim and found.dtype.kind in "iu":
+            array = item if isinstance(item, ArrayBase | np.ndarray) else np.asarray(item)
+            if array.ndim and array.dtype.kind in "iu":
                 return True
     return False
 

@@ -74,5 +74,5 @@ def from_dask(x: Any) -> Array:
     nodes = {key: DataNode(key, node.value) if isinstance(node, KeptKey) else node for key, node in nodes.items()}
     packed = payload("from_dask", ChunkRun(nodes, x.name), (), {}, "from_dask")
     grid = Grid([Axis.of_sizes(axis) for axis in x.chunks])
-    made: Array = make(MapBlocks(packed, (), ("block_id",)), (), grid, dtype)
-    return made
+    array: Array = make(MapBlocks(packed, (), ("block_id",)), (), grid, dtype)
+    return array

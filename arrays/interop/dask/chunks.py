@@ -20,8 +20,8 @@ class ChunkTask(Task):  # type: ignore[misc] # dask has no types
     __slots__ = ()
 
     def __call__(self, values: Any = ()) -> Any:
-        found: dict[int, Any] = getattr(_threads, "found", {})
-        return found[id(self)] if id(self) in found else super().__call__(values)
+        chunks: dict[int, Any] = getattr(_threads, "found", {})
+        return chunks[id(self)] if id(self) in chunks else super().__call__(values)
 
     @property
     def block_fusion(self) -> bool:

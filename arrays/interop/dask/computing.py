@@ -51,8 +51,8 @@ def persist(collections: Iterable[Any], optimize_graph: bool, options: dict[str,
         entered = _enter(nodes, wanted, _demands(options, read_annotations(dsk)))
         return [_keep(key, entered) for key in keys]
 
-    found: Any = persist_by(*collections, traverse=False, optimize_graph=optimize_graph, scheduler=keep, **options)
-    return found
+    persisted: Any = persist_by(*collections, traverse=False, optimize_graph=optimize_graph, scheduler=keep, **options)
+    return persisted
 
 
 def _keep(key: Any, entered: Entered) -> Any:

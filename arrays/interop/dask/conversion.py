@@ -52,5 +52,5 @@ def from_dask(x: Any) -> Array:
     >>> x.chunks, x.sum().compute()
     (((4, 2),), np.int64(30))
     """
-    found: Array = importlib.import_module(f"{__package__}.arrays").from_dask(x)
-    return found
+    array: Array = importlib.import_module(f"{__package__}.arrays").from_dask(x)
+    return array

@@ -52,22 +52,22 @@ def cull(nodes: Mapping[Any, Any], keys: Iterable[Any]) -> dict[Any, Any]:
     ValueError
         What a node takes isn't in the graph.
     """
-    found: dict[Any, Any] = {}
+    culled: dict[Any, Any] = {}
     pending = list(keys)
     for key in pending:
         if key not in nodes:
             raise KeyError(key)
     while pending:
         key = pending.pop()
-        if key in found:
+        if key in culled:
             continue
         node = nodes[key]
-        found[key] = node = node if isinstance(node, GraphNode) else DataNode(key, node)
+        culled[key] = node = node if isinstance(node, GraphNode) else DataNode(key, node)
         for each in node.dependencies:
             if each not in nodes:
                 raise ValueError(f"Missing dependency {each} for dependents {{{key!r}}}")
             pending.append(each)
-    return found
+    return culled
 
 
 @dataclass
@@ -147,10 +147,10 @@ class Maker:
                 if watch is not None:
                     record.wanted = record.wanted or watch.values
                     record.future = EndNotice(key, watch.ended)
-        made = iter(self.board.enter(list(entered.records.values())))
+        new_futures = iter(self.board.enter(list(entered.records.values())))
         for key, record in entered.records.items():
             if record.future is not None and not isinstance(record.future, EndNotice):
-                entered.futures[key] = future = next(made)
+                entered.futures[key] = future = next(new_futures)
                 if watch is not None:
                     future.add_done_callback(EndNotice(key, watch.ended).set_result)
 
@@ -167,16 +167,16 @@ class Maker:
 
     def _gather(self, node: Any, by_reference: bool) -> tuple[dict[Any, Any], dict[Any, TaskRecord], list[Any]]:
         """Return what a node takes: the values at hand, the tasks of others, what must live as long as the task."""
-        given: dict[Any, Any] = {}
+        known: dict[Any, Any] = {}
         needs: dict[Any, TaskRecord] = {}
         used: list[Any] = []
         for dep in node.dependencies:
-            found = self._find(dep, used, by_reference)
-            if isinstance(found, TaskRecord):
-                needs[dep] = found
+            dependency = self._find(dep, used, by_reference)
+            if isinstance(dependency, TaskRecord):
+                needs[dep] = dependency
             else:
-                given[dep] = found.value
-        return given, needs, used
+                known[dep] = dependency.value
+        return known, needs, used
 
     def _find(self, dep: Any, used: list[Any], by_reference: bool) -> Any:
         """Return the task that has what a node takes, or the node of data that go along."""
@@ -211,13 +211,13 @@ class Maker:
 
     def _label(self, key: Any) -> str:
         first = key[0] if type(key) is tuple and key else key
-        found = self.labels.get(first)
-        if found is None:
-            found = self.labels[first] = str(key_split(first))
-        return found
+        label = self.labels.get(first)
+        if label is None:
+            label = self.labels[first] = str(key_split(first))
+        return label
 
     def _held(self, node: Any, name: str, demand: Demand) -> TaskRecord:
-        given, needs, used = self._gather(node, True)
+        known, needs, used = self._gather(node, True)
         for each in find_inner(node, KeptKey):  # their values must be there
             self._check(each)
             needs[each] = each.future._record
@@ -226,7 +226,7 @@ class Maker:
         chunks = [(next(numbers), each) for each in find_inner(node, ChunkTask)]
 
         def make(values: dict[int, Any]) -> Any:
-            taken = given | {key: values[number] for key, number in names}
+            taken = known | {key: values[number] for key, number in names}
             if not chunks:
                 return run_node, (node, taken), {}
             return run_with_chunks, (node, taken, {id(each): values[number] for number, each in chunks}), {}
@@ -247,8 +247,8 @@ class Maker:
             with contextlib.suppress(ArgumentError):
                 packed = PackedCall("dask.get", "", SharedFunction(node.func, node.args[: _count_first(node)]))
                 if not (packed.needs or packed.arrays or packed.used):
-                    made = Function(next(numbers), packed.pickled, "task")
-                    self.functions[head] = self.board.watch(made)
+                    function = Function(next(numbers), packed.pickled, "task")
+                    self.functions[head] = self.board.watch(function)
         return self.functions[head]
 
     def _expr(self, chunk: Any) -> Any:
@@ -256,8 +256,8 @@ class Maker:
         return held.expr
 
     def _packed(self, key: Any, node: Any, name: str, demand: Demand) -> TaskRecord:
-        given, needs, used = self._gather(node, False)
-        values = NodeValues(given, tuple(needs), tuple(record.number for record in needs.values()))
+        known, needs, used = self._gather(node, False)
+        values = NodeValues(known, tuple(needs), tuple(record.number for record in needs.values()))
         call: Any = (None, (node, values), {})
         function = self._common(node) if type(node) is Task else None
         if function is not None:

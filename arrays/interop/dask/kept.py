@@ -87,11 +87,11 @@ class KeptKey(DataNode):  # type: ignore[misc] # dask has no types
 
 def find_inner(node: Any, kind: type) -> list[Any]:
     """Return the nodes of a kind that dask has put into another one."""
-    found, pending = [], [node]
+    inner, pending = [], [node]
     while pending:
         each = pending.pop()
         if type(each) is kind:
-            found.append(each)
+            inner.append(each)
             continue
         if not isinstance(each, Task):
             continue
@@ -99,4 +99,4 @@ def find_inner(node: Any, kind: type) -> list[Any]:
             pending += each.args[0].values()
         pending += each.args
         pending += each.kwargs.values()
-    return found
+    return inner

@@ -24,8 +24,8 @@ class MissingDask(WindrowError, ImportError):
 
 def _load(module: str, *names: str) -> Any:
     try:
-        found = importlib.import_module(module)
-        return [getattr(found, name) for name in names]
+        imported = importlib.import_module(module)
+        return [getattr(imported, name) for name in names]
     except (ImportError, AttributeError) as error:
         raise MissingDask(_trouble(error)) from error
 
@@ -63,5 +63,5 @@ def read_graph(expr: Any) -> dict[Any, Any]:
 
 def read_annotations(expr: Any) -> dict[str, dict[Any, Any]]:
     """Return what `dask.annotate` says of keys, by what it is."""
-    found: Callable[[], Any] | None = getattr(expr, "__dask_annotations__", None)
-    return {} if found is None else dict(found() or {})
+    method: Callable[[], Any] | None = getattr(expr, "__dask_annotations__", None)
+    return {} if method is None else dict(method() or {})

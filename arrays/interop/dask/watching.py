@@ -123,7 +123,7 @@ class CallbackGraph:
             "dependencies": of,
             "dependents": dependents,
             "waiting": {key: deps for key, deps in waiting.items() if deps},
-            "waiting_data": {key: set(found) for key, found in dependents.items()},
+            "waiting_data": {key: set(users) for key, users in dependents.items()},
             "cache": {key: entered.nodes[key] for key in data},
             "ready": ready,
             "running": set(),

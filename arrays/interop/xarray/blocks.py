@@ -72,16 +72,16 @@ class BlockCaller:
         indexes = {dim: index[slicer(dim, chunk, bounds)] for dim, index in given["indexes"].items()}
         rest = iter(blocks)
         args = [arg.at(chunk, given, rest) if isinstance(arg, DatasetArgument) else arg for arg in self.args]
-        made = given["wrapper"](given["func"], args, given["kwargs"], given["is_array"], expected, indexes)
-        found = np.zeros((1,) * len(self.dims) + (self.size,), np.uint8)
+        variables = given["wrapper"](given["func"], args, given["kwargs"], given["is_array"], expected, indexes)
+        raw = np.zeros((1,) * len(self.dims) + (self.size,), np.uint8)
         for out in self.outs:
-            value = np.asarray(made[out.name])
+            value = np.asarray(variables[out.name])
             check_kept("map_blocks", value, out.dtype, f" for variable {out.name!r}", "give it so in template=")
             value = value.astype(out.dtype, "C", copy=False)
             if value.shape != out.shape(chunk):
                 raise ValueError(f"Variable {out.name!r} has shape {value.shape}; expected {out.shape(chunk)}.")
-            found[..., out.start : out.start + value.nbytes] = value.reshape(-1).view(np.uint8)
-        return found
+            raw[..., out.start : out.start + value.nbytes] = value.reshape(-1).view(np.uint8)
+        return raw
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,8 @@ def map_lazily(**given: Any) -> Any:
     packed = payload("map_blocks", called, (), {}, name_of(given["func"]))
     counts = [Axis.regular(len(given["input_chunks"][dim]), 1) for dim in dims]
     grid = Grid([*counts, Axis.whole(size)])
-    made = make(MapBlocks(packed, tuple(operand_axes), ("block_id",)), arrays, grid, np.uint8)
-    return _assemble(given, {out.name: _take(made, out, dims) for out in outs})
+    raw = make(MapBlocks(packed, tuple(operand_axes), ("block_id",)), arrays, grid, np.uint8)
+    return _assemble(given, {out.name: _take(raw, out, dims) for out in outs})
 
 
 def _outs(given: dict[str, Any]) -> tuple[tuple[OutputVariable, ...], int]:
@@ -169,10 +169,10 @@ def _travelling(given: dict[str, Any]) -> dict[str, Any]:
     template, coordinates = given["template"], given["coordinates"]
     names = ("func", "kwargs", "wrapper", "get_chunk_slicer", "output_chunks")
     bounds = ("input_chunk_bounds", "output_chunk_bounds")
-    found = {name: given[name] for name in (*names, *bounds)} | {"is_array": tuple(given["is_array"])}
-    found["output_chunks"] = dict(given["output_chunks"])
-    found["indexes"] = {dim: coordinates.xindexes[dim] for dim in given["new_indexes"] | given["modified_indexes"]}
-    return found | {"data_vars": set(template.data_vars), "coords": set(template.coords)}
+    settings = {name: given[name] for name in (*names, *bounds)} | {"is_array": tuple(given["is_array"])}
+    settings["output_chunks"] = dict(given["output_chunks"])
+    settings["indexes"] = {dim: coordinates.xindexes[dim] for dim in given["new_indexes"] | given["modified_indexes"]}
+    return settings | {"data_vars": set(template.data_vars), "coords": set(template.coords)}
 
 
 def _take(made: Array, out: OutputVariable, dims: tuple[Any, ...]) -> Array:
@@ -197,9 +197,9 @@ def _assemble(given: dict[str, Any], arrays: dict[Any, Array]) -> Any:
     result = result.set_coords(template._coord_names)
     if not given["result_is_array"]:
         return result
-    found = given["dataset_to_dataarray"](result)
-    found.name = given["template_name"]
-    return found
+    array = given["dataset_to_dataarray"](result)
+    array.name = given["template_name"]
+    return array
 
 
 def holds_lazy(x: Any) -> bool:
@@ -244,6 +244,6 @@ def instead(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def can_be_mapped() -> bool:
     """Tell whether xarray has a way beside dask's graphs, and dask, whose names it takes, is there."""
-    found = all(importlib.util.find_spec(name) for name in ("dask", "xarray.core.dask_array_expr"))
-    expr: Any = importlib.import_module("xarray.core.dask_array_expr") if found else None
+    is_available = all(importlib.util.find_spec(name) for name in ("dask", "xarray.core.dask_array_expr"))
+    expr: Any = importlib.import_module("xarray.core.dask_array_expr") if is_available else None
     return hasattr(expr, "map_blocks_with_dask_array_expr")

@@ -26,13 +26,13 @@ def _accessor() -> Any:
 
 def field_of(block: Any, field: str, dtype: Any) -> Any:
     """Return a field of each date of a block: xarray's own function."""
-    found = _accessor()._access_through_series(block, field)
-    if found.dtype.kind == "f" and np.dtype(dtype).kind in "iu":  # xarray's own answer where there is no date
+    values = _accessor()._access_through_series(block, field)
+    if values.dtype.kind == "f" and np.dtype(dtype).kind in "iu":  # xarray's own answer where there is no date
         raise ArgumentError(
             f".dt.{field}: there are dates that aren't (NaT), for which integers have no value; fill them "
             "(.fillna), drop them (.dropna), or load the dates before (.load(): the result is then of float64)"
         )
-    return found.astype(dtype, copy=False) if found.dtype.kind in "iuO" else found
+    return values.astype(dtype, copy=False) if values.dtype.kind in "iuO" else values
 
 
 def date_field(values: Array, name: str, dtype: Any) -> Array:
@@ -61,8 +61,8 @@ def round_field(values: Array, name: str, freq: str) -> Array:
 
 def written(block: Any, form: str, length: int) -> Any:
     """Return the dates of a block as texts of a length that was found beforehand."""
-    found = _accessor()._strftime_through_series(block, form)
-    texts = np.asarray(found, dtype=str)
+    formatted = _accessor()._strftime_through_series(block, form)
+    texts = np.asarray(formatted, dtype=str)
     if texts.dtype.itemsize > 4 * length:
         longest = max(map(str, texts.flat), key=len)
         raise ArgumentError(f"strftime: {longest!r} has more than {length} characters, as dates of 2000 have at most")

@@ -77,10 +77,10 @@ def _keep_chunks(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def chosen(self: Any, *args: Any, **kwargs: Any) -> Any:
-        found = original(self, *args, **kwargs)
-        if isinstance(self._data, Array) and isinstance(found._data, Array):
-            return found._replace(data=found._data.rechunk(self._data.chunks))
-        return found
+        variable = original(self, *args, **kwargs)
+        if isinstance(self._data, Array) and isinstance(variable._data, Array):
+            return variable._replace(data=variable._data.rechunk(self._data.chunks))
+        return variable
 
     return chosen
 
@@ -142,11 +142,11 @@ def _frame_by_dask(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def chosen(self: Any, *args: Any, **kwargs: Any) -> Any:
-        made = _of_dask(self)
-        if made is self:
+        converted = _of_dask(self)
+        if converted is self:
             return original(self, *args, **kwargs)
         with importlib.import_module("xarray").set_options(chunk_manager="dask"):
-            return original(made, *args, **kwargs)
+            return original(converted, *args, **kwargs)
 
     return chosen
 

@@ -71,15 +71,15 @@ def reduce_known(array: Array, codes: Any, groups: int, grouped: Grouped, nobody
         order = np.argsort(codes, kind="stable")
         lines, codes = lines.taken(order), codes[order]
     if codes.ndim == 1 and ascends(codes):
-        found = _reduce_runs(lines, codes, sizes, grouped)
+        reduced = _reduce_runs(lines, codes, sizes, grouped)
     elif merged is not None:
-        found = _reduce_tree(merged, from_array(codes, chunks=merged.chunks), groups, sizes, grouped)
+        reduced = _reduce_tree(merged, from_array(codes, chunks=merged.chunks), groups, sizes, grouped)
     else:
-        found = _reduce_at_once(lines, codes, sizes, grouped)
-    found = lines.last(found)
+        reduced = _reduce_at_once(lines, codes, sizes, grouped)
+    reduced = lines.last(reduced)
     if not sizes.all():
-        found = _package().where(sizes > 0, found, nobody).astype(np.dtype(grouped.dtype))
-    return found
+        reduced = _package().where(sizes > 0, reduced, nobody).astype(np.dtype(grouped.dtype))
+    return reduced
 
 
 def reduce_lazy(array: Array, codes: Array, groups: int, grouped: Grouped) -> Array:
@@ -192,10 +192,10 @@ def _partial(lines: LabelledLines, codes: Array, groups: list[Axis], grouped: Gr
         (axes, tuple(range(first, first + n))),
         where=True,
     )
-    made = make(op, (lines.array, codes), Grid([*before, *groups, *after]), record)
-    own = (tuple(range(made.ndim)),)
+    partials = make(op, (lines.array, codes), Grid([*before, *groups, *after]), record)
+    own = (tuple(range(partials.ndim)),)
     return {
-        name: make(BlockFunction("elements.records:field", (name,), own), (made,), made.expr.grid, record[name])
+        name: make(BlockFunction("elements.records:field", (name,), own), (partials,), partials.expr.grid, record[name])
         for name in record.names or ()
     }
 
@@ -225,8 +225,8 @@ def _reduce_tree(lines: LabelledLines, codes: Array, groups: int, sizes: Any, gr
 def _finish(lines: LabelledLines, parts: dict[str, Array], sizes: Any, grouped: Grouped) -> Array:
     """Return the results, with the groups' axis in the place of the labels'."""
     sizes = None if sizes is None else sizes.reshape(-1, *(1,) * len(lines.around[1]))
-    found: Array = grouped.finish(parts, sizes, _package())
-    return found
+    reduced: Array = grouped.finish(parts, sizes, _package())
+    return reduced
 
 
 def _reduce_runs(lines: LabelledLines, codes: Any, sizes: Any, grouped: Grouped) -> Array:
@@ -279,8 +279,8 @@ def of_whole_groups(lines: LabelledLines, codes: Any, sizes: Any) -> tuple[Label
     borders = np.searchsorted(np.maximum.accumulate(np.maximum(codes, 0)), firsts[1:])
     cut = np.diff(borders, prepend=0, append=len(codes))
     local = np.where(codes < 0, -1, codes - np.repeat(firsts, cut))
-    found = lines.on([Axis.of_sizes(cut)])
-    return found, from_array(local, chunks=found.chunks), from_array(sizes, chunks=groups.step), groups
+    rechunked = lines.on([Axis.of_sizes(cut)])
+    return rechunked, from_array(local, chunks=rechunked.chunks), from_array(sizes, chunks=groups.step), groups
 
 
 def _reduce_whole(lines: LabelledLines, codes: Any, sizes: Any, grouped: Grouped) -> Array:
@@ -296,8 +296,8 @@ def _reduce_whole(lines: LabelledLines, codes: Any, sizes: Any, grouped: Grouped
 def _reduce_at_once(lines: LabelledLines, codes: Any, sizes: Any, grouped: Grouped) -> Array:
     """Reduce groups in blocks that have all of them; along other axes the result has the array's chunks."""
     along = range(lines.first, lines.first + lines.labels)
-    given, own = whole(lines.array, along), lines.array.expr.grid
-    axes = given.expr.grid.axes
+    array, own = whole(lines.array, along), lines.array.expr.grid
+    axes = array.expr.grid.axes
     before, after = axes[: lines.first], axes[lines.first + lines.labels :]
     places = (
         *range(lines.first),
@@ -310,10 +310,10 @@ def _reduce_at_once(lines: LabelledLines, codes: Any, sizes: Any, grouped: Group
         (places, (None,) * lines.labels, (lines.first,)),
         where=True,
     )
-    operands = (given, from_array(codes, chunks=-1), from_array(sizes, chunks=-1))
-    found = make(op, operands, Grid([*before, Axis.whole(len(sizes)), *after]), np.dtype(grouped.dtype))
+    operands = (array, from_array(codes, chunks=-1), from_array(sizes, chunks=-1))
+    reduced = make(op, operands, Grid([*before, Axis.whole(len(sizes)), *after]), np.dtype(grouped.dtype))
     kept = (*own.axes[: lines.first], Axis.whole(len(sizes)), *own.axes[lines.first + lines.labels :])
-    return in_chunks(found, kept, lines.array)
+    return in_chunks(reduced, kept, lines.array)
 
 
 def in_chunks(found: Array, axes: Any, array: Array) -> Array:

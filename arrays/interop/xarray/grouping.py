@@ -43,16 +43,16 @@ SIMPLE = tuple(name for name, (kind, _) in KINDS.items() if kind != "moments")
 
 def flox_reduce(block: Any, labels: tuple[Any, ...], options: dict[str, Any], groups: int) -> Any:
     """Reduce a block; the axis of several quantiles, which flox has in front, goes before those of the groups."""
-    found = importlib.import_module("flox").groupby_reduce(block, *labels, **options)[0]
-    return np.moveaxis(found, 0, -groups - 1) if _several_quantiles(options) else found
+    reduced = importlib.import_module("flox").groupby_reduce(block, *labels, **options)[0]
+    return np.moveaxis(reduced, 0, -groups - 1) if _several_quantiles(options) else reduced
 
 
 def _flox_of_whole(block: Any, codes: Any, sizes: Any, first: int, options: dict[str, Any]) -> Any:
     """Reduce a block of whole groups, which are along an axis in the labels' place."""
     expected = importlib.import_module("pandas").RangeIndex(len(sizes))
     lines = np.moveaxis(block, first, -1)
-    found = importlib.import_module("flox").groupby_reduce(lines, codes, **options | {"expected_groups": expected})[0]
-    return np.moveaxis(found, -1, first)
+    reduced = importlib.import_module("flox").groupby_reduce(lines, codes, **options | {"expected_groups": expected})[0]
+    return np.moveaxis(reduced, -1, first)
 
 
 def _several_quantiles(options: dict[str, Any]) -> bool:
@@ -79,25 +79,25 @@ def groupby_reduce(array: Array, *by: Any, func: Any, axis: Any = None, **option
     every = _all_axes(array, ndim, axis)
     sample = np.zeros(count if every else lengths, array.dtype)
     quick = options | {"engine": "flox"} if func in SIMPLE and options.get("engine") is None else options
-    found, *groups = importlib.import_module("flox").groupby_reduce(sample, *labels, **quick)
-    reduced = _reduced(array, labels, found, groups, options) if every else None
+    trial, *groups = importlib.import_module("flox").groupby_reduce(sample, *labels, **quick)
+    reduced = _reduced(array, labels, trial, groups, options) if every else None
     if reduced is not None:
         return (reduced, *groups)
-    inner, outer = (",".join(f"{letter}{i}" for i in range(n)) for letter, n in (("i", ndim), ("o", found.ndim)))
+    inner, outer = (",".join(f"{letter}{i}" for i in range(n)) for letter, n in (("i", ndim), ("o", trial.ndim)))
     several = _several_quantiles(options)
     result = apply_gufunc(
         flox_reduce,
         f"({inner})->({outer})",
         array,
-        output_dtypes=found.dtype,
-        output_sizes={f"o{i}": n for i, n in enumerate(found.shape)},
+        output_dtypes=trial.dtype,
+        output_sizes={f"o{i}": n for i, n in enumerate(trial.shape)},
         labels=labels,
         options=options,
-        groups=found.ndim - several,
+        groups=trial.ndim - several,
     )
     outer_axes = array.expr.grid.axes[: array.ndim - ndim]
     result = in_chunks(result, (*outer_axes, *result.expr.grid.axes[len(outer_axes) :]), array)
-    result = moveaxis(result, result.ndim - found.ndim, 0) if several else result
+    result = moveaxis(result, result.ndim - trial.ndim, 0) if several else result
     return (result, *groups)
 
 
@@ -170,9 +170,9 @@ def _in_whole_groups(array: Array, codes: Any, groups: int, dtype: Any, options:
         return None
     lines, local, counted, axis = of_whole_groups(lines, codes, sizes)
     before, after = lines.around
-    given = options | {"axis": None, "isbin": False}
+    flox_options = options | {"axis": None, "isbin": False}
     packed = payload(
-        "groupby_reduce", functools.partial(_flox_of_whole, first=lines.first, options=given), (), {}, func
+        "groupby_reduce", functools.partial(_flox_of_whole, first=lines.first, options=flox_options), (), {}, func
     )
     op = MapBlocks(packed, (tuple(range(lines.array.ndim)), (lines.first,), (lines.first,)))
     return lines.last(make(op, (lines.array, local, counted), Grid([*before, axis, *after]), dtype))

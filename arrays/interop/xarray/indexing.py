@@ -18,8 +18,8 @@ def points(array: Array, indexer: Any) -> Array:
 
 def set_points(array: Array, indexer: Any, value: Any) -> None:
     """Set the elements at points, whose axes come first in the value."""
-    found: Any = importlib.import_module("xarray.core.nputils").NumpyVIndexAdapter(array)
-    found[indexer.tuple] = value
+    adapter: Any = importlib.import_module("xarray.core.nputils").NumpyVIndexAdapter(array)
+    adapter[indexer.tuple] = value
 
 
 def set_outer(array: Array, indexer: Any, value: Any) -> None:

@@ -27,14 +27,14 @@ class Watched:
 
     def __call__(self, *blocks: Any, **keywords: Any) -> Any:
         """Call the function; return what it returns."""
-        made = self.function(*blocks, **keywords)
-        parts = made if isinstance(made, tuple) and len(made) == len(self.dtypes) else (made,)
+        result = self.function(*blocks, **keywords)
+        parts = result if isinstance(result, tuple) and len(result) == len(self.dtypes) else (result,)
         for part, dtype in zip(parts, map(np.dtype, self.dtypes), strict=False):
-            found = getattr(part, "dtype", dtype)
-            if not np.can_cast(found, dtype, "safe") and np.can_cast(found, dtype, "same_kind"):
+            own = getattr(part, "dtype", dtype)
+            if not np.can_cast(own, dtype, "safe") and np.can_cast(own, dtype, "same_kind"):
                 warnings.warn(
-                    f"apply_ufunc: {self.__name__!r} returned {found}, which is cast to {dtype} as output_dtypes= says "
-                    f"(dask would leave it {found}); expected that dtype, or a function that casts itself",
+                    f"apply_ufunc: {self.__name__!r} returned {own}, which is cast to {dtype} as output_dtypes= says "
+                    f"(dask would leave it {own}); expected that dtype, or a function that casts itself",
                     stacklevel=1,
                 )
-        return made
+        return result

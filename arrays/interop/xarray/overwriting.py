@@ -25,11 +25,11 @@ def keep_what_is_read(operation: str) -> Callable[[Callable[..., Any]], Callable
 
         @functools.wraps(original)
         def chosen(*args: Any, **kwargs: Any) -> Any:
-            given = signature.bind(*args, **kwargs)
-            given.apply_defaults()
-            if given.arguments.get("mode") == "w":
-                holder, target = given.args[:2]
-                _refuse(operation, holder, target, given.arguments)
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            if bound.arguments.get("mode") == "w":
+                holder, target = bound.args[:2]
+                _refuse(operation, holder, target, bound.arguments)
             return original(*args, **kwargs)
 
         return chosen
@@ -40,9 +40,9 @@ def keep_what_is_read(operation: str) -> Callable[[Callable[..., Any]], Callable
 def _refuse(operation: str, holder: Any, target: Any, given: dict[str, Any]) -> None:
     lies_in = _inside_store(target, given) if operation == "to_zarr" else _is_file(target)
     for name, array in _variables(holder):
-        for kind, found in places_read(array):
-            if lies_in(kind, found):
-                source = name_of(found) if kind == "zarr" else found
+        for kind, place in places_read(array):
+            if lies_in(kind, place):
+                source = name_of(place) if kind == "zarr" else place
                 beside = "mode='a' to write new variables beside it, " if operation == "to_zarr" else ""
                 raise ArgumentError(
                     f"{operation}: variable {name!r} is read from {source}, which mode='w' would empty first; expected "

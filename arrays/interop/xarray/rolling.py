@@ -37,10 +37,10 @@ def before_reducing(original: Callable[..., Any]) -> Callable[..., Any]:
         name = getattr(by, "__name__", "").removeprefix("_")
         ddof = kwargs.get("ddof", 0) if name in ("std", "var") else None
         options = kwargs.keys() - HANDLED - ({"ddof"} if isinstance(ddof, int) else set())
-        found = None if options else _reduced(self, name, ddof or 0)
-        if found is None:
+        reduced = None if options else _reduced(self, name, ddof or 0)
+        if reduced is None:
             return original(self, array_agg_func, *args, keep_attrs=keep_attrs, **kwargs)
-        return _as_object(self, found, self._get_keep_attrs(keep_attrs))
+        return _as_object(self, reduced, self._get_keep_attrs(keep_attrs))
 
     return chosen
 
@@ -54,17 +54,17 @@ def before_counting(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def chosen(self: Any, keep_attrs: Any = None) -> Any:
-        found = _reduced(self, "count")
-        return original(self, keep_attrs) if found is None else _as_object(self, found, bool(keep_attrs))
+        counts = _reduced(self, "count")
+        return original(self, keep_attrs) if counts is None else _as_object(self, counts, bool(keep_attrs))
 
     return chosen
 
 
 def _as_object(rolling: Any, found: Array, keep_attrs: bool) -> Any:
-    made = rolling.obj.copy(data=found)
+    copied = rolling.obj.copy(data=found)
     if not keep_attrs:
-        made.attrs = {}
-    return made
+        copied.attrs = {}
+    return copied
 
 
 def _reduced(rolling: Any, name: str, ddof: int = 0) -> Array | None:

@@ -19,16 +19,16 @@ _KINDS = "biufc"
 
 def unwrapped(data: Any) -> Any:
     """Return the array of zarr's that xarray's objects show as it is, else `data` itself."""
-    found = None
+    zarr_array = None
     for each in layers(data):
         if is_of(each, "zarr", "Array"):
-            found = each
+            zarr_array = each
             break
         if not _shows_all(each):
             return data
-    if found is None or found.shape != data.shape or np.dtype(found.dtype) != data.dtype:
+    if zarr_array is None or zarr_array.shape != data.shape or np.dtype(zarr_array.dtype) != data.dtype:
         return data
-    return found if data.dtype.kind in _KINDS else data
+    return zarr_array if data.dtype.kind in _KINDS else data
 
 
 def _shows_all(layer: Any) -> bool:

@@ -106,8 +106,8 @@ def sfqr(data: Any) -> QRResult:
     x = _matrix("sfqr", "data", data)
     if x.shape[0] > x.shape[1]:
         raise MatrixError(bad("sfqr", "data", x.shape, "at most as many rows as columns; see tsqr"))
-    found: QRResult = qr(x)
-    return found
+    factors: QRResult = qr(x)
+    return factors
 
 
 def compression_level(n: int, q: int, n_oversamples: int = 10, min_subspace_size: int = 20) -> int:
@@ -142,8 +142,8 @@ def compression_level(n: int, q: int, n_oversamples: int = 10, min_subspace_size
     >>> wr.linalg.compression_level(100, 10)
     20
     """
-    given = {"n": n, "q": q, "n_oversamples": n_oversamples, "min_subspace_size": min_subspace_size}
-    least, wanted, more, size = (_count("compression_level", name, value) for name, value in given.items())
+    arguments = {"n": n, "q": q, "n_oversamples": n_oversamples, "min_subspace_size": min_subspace_size}
+    least, wanted, more, size = (_count("compression_level", name, value) for name, value in arguments.items())
     return min(max(size, wanted + more), least)
 
 
@@ -202,12 +202,12 @@ def _sample_range(operation: str, x: Array, q: int, iterator: Any, passes: Any, 
     count = compression_level(min(x.shape), q, _count(operation, "n_oversamples", more))
     columns = x.expr.grid.axes[1].sizes()
     vectors = astype(rng.standard_normal((x.shape[1], count), chunks=(tuple(columns), -1)), x.dtype)
-    found: Array = matmul(x, vectors)
+    sample: Array = matmul(x, vectors)
     back = conjugate(matrix_transpose(x))
     for _ in range(passes):
-        found = qr(matmul(back, qr(found).Q)).Q if iterator == "QR" else matmul(back, found)
-        found = matmul(x, found)
-    turned: Array = conjugate(matrix_transpose(qr(found).Q))
+        sample = qr(matmul(back, qr(sample).Q)).Q if iterator == "QR" else matmul(back, sample)
+        sample = matmul(x, sample)
+    turned: Array = conjugate(matrix_transpose(qr(sample).Q))
     return turned
 
 
@@ -293,7 +293,7 @@ def _matrix(operation: str, argument: str, value: Any) -> Array:
 
 
 def _count(operation: str, argument: str, value: Any) -> int:
-    found = check_integer(operation, argument, value)
-    if found < 0:
+    count = check_integer(operation, argument, value)
+    if count < 0:
         raise ShapeError(bad(operation, argument, value, "a number that is not negative"))
-    return found
+    return count

@@ -66,8 +66,8 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
     if not by_blocks(x):
         return map_stacks("linalg.whole:cholesky", (x,), x.shape[-2:], x.dtype, (bool(upper),))
     lower = matrix_transpose(conjugate(x)) if upper else x
-    found = astype(factor_blocks(wide(lower), panel_width(len(x), 7)), x.dtype)
-    return matrix_transpose(conjugate(found)) if upper else found
+    factor = astype(factor_blocks(wide(lower), panel_width(len(x), 7)), x.dtype)
+    return matrix_transpose(conjugate(factor)) if upper else factor
 
 
 @refittable
@@ -107,13 +107,13 @@ def factor_blocks(x: Array, width: int) -> Array:
         if hi < n:
             rest = Axis.regular(n - hi, width)
             last = [part(f, (hi - lo, n - lo), (0, width), (rest, f.expr.grid.axes[1])) for f, _ in below[-1:]]
-            found = step(
+            lower = step(
                 "linalg.factors:cholesky_below",
                 (part(column, (hi - lo, n - lo), (0, hi - lo), (rest, columns)), top, *last, *first),
                 Grid([rest, columns]),
                 [(0, 1), (None, None), *[(0, None)] * len(last), *[(None, None)] * len(first)],
             )
-            below.append((found, hi))
-            parts.append((found, hi, lo))
+            below.append((lower, hi))
+            parts.append((lower, hi, lo))
     axis = Axis.regular(n, width)
     return place_parts(parts, Grid([axis, axis]) if x.expr.grid.nblocks == 1 else x.expr.grid)

@@ -89,17 +89,17 @@ def solve(a: Any, b: Any) -> Array:
     array([1., 2.])
     """
     x = matrices("solve", "a", a, square=True)
-    given = inexact("solve", "b", as_array("solve", "b", b))
-    y = expand_dims(given, 1) if given.ndim == 1 else given
+    rhs = inexact("solve", "b", as_array("solve", "b", b))
+    y = expand_dims(rhs, 1) if rhs.ndim == 1 else rhs
     if y.ndim < 2 or y.shape[-2] != x.shape[-1]:
-        raise MatrixError(bad("solve", "b", given.shape, f"({x.shape[-1]},) or (..., {x.shape[-1]}, K)"))
+        raise MatrixError(bad("solve", "b", rhs.shape, f"({x.shape[-1]},) or (..., {x.shape[-1]}, K)"))
     dtype = np.result_type(x.dtype, y.dtype)
     if by_blocks(x) and y.ndim == 2:
         both = np.result_type(dtype, np.float64)
-        found = astype(solve_blocks(astype(x, both), astype(y, both), panel_width(len(x))), dtype)
+        solution = astype(solve_blocks(astype(x, both), astype(y, both), panel_width(len(x))), dtype)
     else:
-        found = map_stacks("linalg.whole:solve", (x, y), (x.shape[-1], y.shape[-1]), dtype)
-    return squeeze(found, -1) if given.ndim == 1 else found
+        solution = map_stacks("linalg.whole:solve", (x, y), (x.shape[-1], y.shape[-1]), dtype)
+    return squeeze(solution, -1) if rhs.ndim == 1 else solution
 
 
 def inv(a: Any) -> Array:
@@ -298,20 +298,20 @@ def solve_blocks(x: Array, y: Array, width: int, *, quiet: bool = False, grid: G
     step_of_columns = min(width, max(1, y.expr.grid.axes[1].largest))
     axis = Axis.regular(columns, step_of_columns)
     parts = factor_panels(x, part(y, (0, n), (0, columns), (Axis.whole(n), axis)), width)
-    found: list[tuple[Array, int, int]] = []
+    solutions: list[tuple[Array, int, int]] = []
     for number in reversed(range(len(parts.bounds))):
         lo, hi = parts.bounds[number]
         panel, own = parts.panels[number], parts.right[number]
-        if found:
-            below = place_parts([(p, row - hi, 0) for p, row, _ in found], Grid([Axis.whole(n - hi), axis]), None)
+        if solutions:
+            below = place_parts([(p, row - hi, 0) for p, row, _ in solutions], Grid([Axis.whole(n - hi), axis]), None)
             row = parts.rows[number]
         else:
             below = part(own, (0, 0), (0, columns), (Axis.regular(0, 1), axis))
             row = part(panel, (0, hi - lo), (0, 0))
         operand_axes = [(None, None), (0, 1), (None, None), (None, 1)]
         solution = step("linalg.factors:lu_back", (panel, own, row, below), own.expr.grid, operand_axes, (quiet,))
-        found.append((solution, lo, 0))
-    return place_parts(found, y.expr.grid if grid is None else grid, None)
+        solutions.append((solution, lo, 0))
+    return place_parts(solutions, y.expr.grid if grid is None else grid, None)
 
 
 def _signs(x: Array) -> tuple[Array, Array]:

@@ -167,15 +167,15 @@ class Reflections:
     def form(self, columns: int) -> Array:
         """Return the first columns of Q: reflections are applied to the unit matrix, the last ones first."""
         m = self.shape[0]
-        made: Array | None = None
+        q: Array | None = None
         for number in reversed(range(len(self.panels))):
             panel, at = self.panels[number], number * self.width
             size = panel.shape[1]
             height, count = m - at, columns - at
             grid = Grid([Axis.whole(height), Axis.regular(count, self.width)])
             corner = regrid(eye(height, count, dtype=panel.dtype), grid)
-            made = corner if made is None else place_parts([(made, size, size)], grid)
+            q = corner if q is None else place_parts([(q, size, size)], grid)
             op = BlockFunction("linalg.factors:qr_form", (), ((None, None), (0, 1)), True)
-            made = make(op, (panel, made), grid, panel.dtype)
-        assert made is not None
-        return made
+            q = make(op, (panel, q), grid, panel.dtype)
+        assert q is not None
+        return q

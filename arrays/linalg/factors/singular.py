@@ -188,11 +188,11 @@ def svdvals(x: Any, /) -> Array:
     >>> wr.linalg.svdvals(2 * wr.eye(3)).compute()
     array([2., 2., 2.])
     """
-    found = matrices("svdvals", "x", x)
-    m, n = found.shape[-2:]
-    if by_blocks(found) and max(m, n) >= HIGH * min(m, n):
-        found = triangle(found if m >= n else matrix_transpose(found))
-    return map_stacks("linalg.whole:svdvals", (found,), (min(m, n),), real_dtype(found.dtype))
+    matrix = matrices("svdvals", "x", x)
+    m, n = matrix.shape[-2:]
+    if by_blocks(matrix) and max(m, n) >= HIGH * min(m, n):
+        matrix = triangle(matrix if m >= n else matrix_transpose(matrix))
+    return map_stacks("linalg.whole:svdvals", (matrix,), (min(m, n),), real_dtype(matrix.dtype))
 
 
 def _singular(operation: str, x: Array, hermitian: bool) -> Array:
@@ -252,10 +252,10 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
         return empty
     large = greater(s, _cutoff(s, limit))
     inverse_s = where(large, divide(1, where(large, s, 1)), 0)
-    found = matmul(
+    pseudoinverse = matmul(
         multiply(conjugate(matrix_transpose(vh)), expand_dims(inverse_s, -2)), conjugate(matrix_transpose(u))
     )
-    return astype(found, x.dtype)
+    return astype(pseudoinverse, x.dtype)
 
 
 def _cutoff(s: Array, rtol: Any) -> Array:

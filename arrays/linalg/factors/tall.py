@@ -82,9 +82,9 @@ class Tall:
             sizes = [size - n for size in level.expr.grid.axes[0].sizes()]
             columns = Axis.whole(below.shape[1])
             below = regrid(below, Grid([Axis.regular(len(below), n), columns]))
-            made = Grid([Axis.of_sizes(sizes), columns])
+            grid = Grid([Axis.of_sizes(sizes), columns])
             below = make(
-                BlockFunction("linalg.tallqr:descend", (), ((0, None), (0, None))), (level, below), made, below.dtype
+                BlockFunction("linalg.tallqr:descend", (), ((0, None), (0, None))), (level, below), grid, below.dtype
             )
         columns = Axis.whole(below.shape[1])
         below = regrid(below, Grid([Axis.regular(len(below), n), columns]))
@@ -96,11 +96,11 @@ def tall_triangle(x: Array) -> Array:
     """Return R of a tall matrix alone."""
     x = row_blocks(x)
     n = x.shape[1]
-    found = _blocks("linalg.tallqr:leaf_r", x, [n] * x.expr.grid.axes[0].count)
-    while len(found) > n:
-        groups = _group_triangles(found)
-        found = _blocks("linalg.tallqr:join_r", groups, [n] * groups.expr.grid.axes[0].count)
-    return found
+    triangles = _blocks("linalg.tallqr:leaf_r", x, [n] * x.expr.grid.axes[0].count)
+    while len(triangles) > n:
+        groups = _group_triangles(triangles)
+        triangles = _blocks("linalg.tallqr:join_r", groups, [n] * groups.expr.grid.axes[0].count)
+    return triangles
 
 
 def _blocks(function: str, x: Array, sizes: list[int]) -> Array:

@@ -180,20 +180,20 @@ def solve_triangular(a: Any, b: Any, lower: bool = False, *, unit_diagonal: bool
         if not isinstance(value, bool | np.bool):
             raise ArgumentError(bad("solve_triangular", name, value, "True or False"))
     x = matrices("solve_triangular", "a", a, square=True)
-    given = inexact("solve_triangular", "b", as_array("solve_triangular", "b", b))
-    y = expand_dims(given, 1) if given.ndim == 1 else given
+    rhs = inexact("solve_triangular", "b", as_array("solve_triangular", "b", b))
+    y = expand_dims(rhs, 1) if rhs.ndim == 1 else rhs
     n = x.shape[-1]
     if y.ndim < 2 or y.shape[-2] != n:
-        raise MatrixError(bad("solve_triangular", "b", given.shape, f"({n},) or (..., {n}, K)"))
+        raise MatrixError(bad("solve_triangular", "b", rhs.shape, f"({n},) or (..., {n}, K)"))
     dtype = np.result_type(x.dtype, y.dtype)
     full = np.result_type(dtype, np.float64)
     left, right = astype(x, full), astype(y, full)
     options = (bool(lower), bool(unit_diagonal))
     if by_blocks(x) and y.ndim == 2:
-        found = substitute(left, right, panel_width(n), *options)
+        solution = substitute(left, right, panel_width(n), *options)
     else:
-        found = map_stacks("linalg.factors:triangle_solved", (left, right), (n, y.shape[-1]), full, options)
-    return squeeze(astype(found, dtype), -1) if given.ndim == 1 else astype(found, dtype)
+        solution = map_stacks("linalg.factors:triangle_solved", (left, right), (n, y.shape[-1]), full, options)
+    return squeeze(astype(solution, dtype), -1) if rhs.ndim == 1 else astype(solution, dtype)
 
 
 def substitute(x: Array, y: Array, width: int, lower: bool, unit: bool) -> Array:
@@ -201,15 +201,15 @@ def substitute(x: Array, y: Array, width: int, lower: bool, unit: bool) -> Array
     n, columns = y.shape
     axis = Axis.regular(columns, min(width, max(1, y.expr.grid.axes[1].largest)))
     starts = range(0, n, width)
-    found: list[tuple[Array, int, int]] = []
+    solutions: list[tuple[Array, int, int]] = []
     for lo in starts if lower else reversed(starts):
         hi = min(lo + width, n)
         own = part(y, (lo, hi), (0, columns), (Axis.whole(hi - lo), axis))
         first, last = (0, lo) if lower else (hi, n)
         height = last - first
         row = part(x, (lo, hi), (first, last))
-        if found:
-            known = place_parts([(p, at - first, 0) for p, at, _ in found], Grid([Axis.whole(height), axis]), None)
+        if solutions:
+            known = place_parts([(p, at - first, 0) for p, at, _ in solutions], Grid([Axis.whole(height), axis]), None)
         else:
             known = part(own, (0, 0), (0, columns), (EMPTY, axis))
         operand_axes = [(None, None), (0, 1), (None, None), (None, 1)]
@@ -217,5 +217,5 @@ def substitute(x: Array, y: Array, width: int, lower: bool, unit: bool) -> Array
         solution = step(
             "linalg.factors:triangle_step", (square, own, row, known), own.expr.grid, operand_axes, (lower, unit)
         )
-        found.append((solution, lo, 0))
-    return place_parts(found, y.expr.grid, None)
+        solutions.append((solution, lo, 0))
+    return place_parts(solutions, y.expr.grid, None)

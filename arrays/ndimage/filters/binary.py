@@ -188,10 +188,10 @@ def binary_fill_holes(
     """
     output_dtype("binary_fill_holes", output)
     x = as_array("binary_fill_holes", "input", input)
-    given = {"input": zeros_like(x, dtype=bool), "structure": structure, "mask": logical_not(x), "border_value": 1}
-    given |= {"origin": origin, "axes": axes, "iterations": -1}
-    found: Array = logical_not(_repeat("binary_dilation", given, "binary_fill_holes"))
-    return found
+    arguments = {"input": zeros_like(x, dtype=bool), "structure": structure, "mask": logical_not(x), "border_value": 1}
+    arguments |= {"origin": origin, "axes": axes, "iterations": -1}
+    filled: Array = logical_not(_repeat("binary_dilation", arguments, "binary_fill_holes"))
+    return filled
 
 
 def _twice(name: str, given: dict[str, Any], first: Callable[..., Array], then: Callable[..., Array]) -> Array:
@@ -238,8 +238,8 @@ def _settle(x: Array, *rest: Any) -> Generator[Any, Any, Array]:
     """
     *masks, name, known = rest
     while True:
-        given = {"input": x, "mask": masks[0] if masks else None, **dict(known)}
-        after: Array = filter_locally(name, given, _reach(), ("mask",)).astype(x.dtype).persist()
+        arguments = {"input": x, "mask": masks[0] if masks else None, **dict(known)}
+        after: Array = filter_locally(name, arguments, _reach(), ("mask",)).astype(x.dtype).persist()
         changed = yield any_of(after != x)
         if not changed:
             return after

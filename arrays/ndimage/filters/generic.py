@@ -58,8 +58,8 @@ def generic_filter(
     """
     name = "generic_filter"
     x = numbers(name, "input", input, "biuf")
-    given = {"size": size, "footprint": footprint, "mode": mode, "cval": cval, "origin": origin, "axes": axes}
-    settled = {k: plain_value(name, k, v) for k, v in given.items()}
+    options = {"size": size, "footprint": footprint, "mode": mode, "cval": cval, "origin": origin, "axes": axes}
+    settled = {k: plain_value(name, k, v) for k, v in options.items()}
     keywords = settled | {"extra_arguments": tuple(extra_arguments), "extra_keywords": extra_keywords}
     dtype = _dtype(name, x, function, output, keywords)
     depths = read_reach(name, x, settled, footprint_reach())

@@ -83,18 +83,18 @@ def spread(x: Array, more: Sequence[Array], how: Filter) -> Array:
 def read_reach(name: str, x: Array, given: Mapping[str, Any], reach: Reacher) -> tuple[int, ...]:
     """Return the margin along each axis: none where a chunk has all elements."""
     try:
-        found = reach(given, x.ndim)
+        margins = reach(given, x.ndim)
     except (TypeError, ValueError, IndexError) as error:
         raise ArgumentError(f"{name}: SciPy doesn't take these arguments: {error}") from error
-    return tuple(int(found.get(i, 0)) if x.numblocks[i] > 1 else 0 for i in range(x.ndim))
+    return tuple(int(margins.get(i, 0)) if x.numblocks[i] > 1 else 0 for i in range(x.ndim))
 
 
 def like(operation: str, argument: str, value: Any, x: Array) -> Array:
     """Return an array in the shape and chunks of another."""
-    found = as_array(operation, argument, value)
-    if found.shape != x.shape:
-        raise ShapeError(bad(operation, argument, found.shape, f"the shape of the first argument, {x.shape}"))
-    return regrid(found, x.expr.grid)
+    array = as_array(operation, argument, value)
+    if array.shape != x.shape:
+        raise ShapeError(bad(operation, argument, array.shape, f"the shape of the first argument, {x.shape}"))
+    return regrid(array, x.expr.grid)
 
 
 def output_dtype(operation: str, output: Any) -> Any:
@@ -123,12 +123,12 @@ def filter_axes(axes: Any, ndim: int) -> tuple[int, ...]:
 
 def modes(mode: Any, ndim: int, axes: Any) -> list[Any]:
     """Return the mode along each axis; SciPy has looked at what was given."""
-    found: list[Any] = [None] * ndim
+    axis_modes: list[Any] = [None] * ndim
     along = filter_axes(axes, ndim)
     each = [mode] * len(along) if isinstance(mode, str) or mode is None else list(mode)
     for axis, one in zip(along, each, strict=False):
-        found[axis] = one
-    return found
+        axis_modes[axis] = one
+    return axis_modes
 
 
 def lengths(size: Any, axes: tuple[int, ...], *kernels: Any) -> dict[int, int]:

@@ -64,18 +64,18 @@ def zoom(
     array([0., 1., 2.])
     """
     name = "zoom"
-    given = dict(locals())
+    arguments = dict(locals())
     factors = _each(name, "zoom", zoom, numbers(name, "input", input).ndim)
     if any(not math.isfinite(f) or f < 0 for f in factors):
         raise ArgumentError(bad(name, "zoom", zoom, "numbers from 0 on"))
-    x, dtype = _begin(name, given)
+    x, dtype = _begin(name, arguments)
     shape = tuple(round(n * f) for n, f in zip(x.shape, factors, strict=True))
     if prefilter and all(f == 1 for f in factors):
         return astype(x, dtype)
     less = 0 if grid_mode else 1
     zooms = [1.0 if m == less else (n - less) / (m - less) for n, m in zip(x.shape, shape, strict=True)]
     places = AxisPlaces((0.0,) * x.ndim, tuple(zooms), bool(grid_mode))
-    return interpolate(x, shape, places, range(x.ndim), dtype, given)
+    return interpolate(x, shape, places, range(x.ndim), dtype, arguments)
 
 
 @described(ABOUT, SAME)
@@ -95,13 +95,13 @@ def shift(
     array([0., 1., 2.])
     """
     name = "shift"
-    given = dict(locals())
-    x, dtype = _begin(name, given)
+    arguments = dict(locals())
+    x, dtype = _begin(name, arguments)
     by = _each(name, "shift", shift, x.ndim)
     if not np.isfinite(by).all():
         raise ArgumentError(bad(name, "shift", shift, "finite numbers"))
     places = AxisPlaces(tuple(-b for b in by), (1.0,) * x.ndim)
-    return interpolate(x, x.shape, places, range(x.ndim), dtype, given)
+    return interpolate(x, x.shape, places, range(x.ndim), dtype, arguments)
 
 
 @documented
@@ -124,11 +124,11 @@ def affine_transform(
            [2., 4.]])
     """
     name = "affine_transform"
-    given = dict(locals())
+    arguments = dict(locals())
     shape = None if output_shape is None else check_shape(name, output_shape, "output_shape")
     ndim = numbers(name, "input", input).ndim
-    given["output_shape"] = (1,) * (ndim if shape is None else len(shape))
-    x, dtype = _begin(name, given)
+    arguments["output_shape"] = (1,) * (ndim if shape is None else len(shape))
+    x, dtype = _begin(name, arguments)
     shape = x.shape if shape is None else shape
     rows = np.asarray(matrix, np.float64)
     if rows.ndim == 2 and rows.shape[1] == x.ndim + 1 and rows.shape[0] in (x.ndim, x.ndim + 1):
@@ -143,7 +143,7 @@ def affine_transform(
     else:
         square = np.diag(rows) if rows.ndim == 1 else rows
         places = Affine(tuple(tuple(map(float, row)) for row in square), tuple(moved))
-    return interpolate(x, shape, places, range(x.ndim), dtype, given)
+    return interpolate(x, shape, places, range(x.ndim), dtype, arguments)
 
 
 @documented
@@ -166,12 +166,12 @@ def rotate(
            [1., 3.]])
     """
     name = "rotate"
-    given = dict(locals())
+    arguments = dict(locals())
     ndim = numbers(name, "input", input).ndim
     plane = sorted(check_axis(name, axis, ndim) for axis in axes)
     if len(plane) != 2 or plane[0] == plane[1]:
         raise ArgumentError(bad(name, "axes", axes, "two axes"))
-    x, dtype = _begin(name, given | {"axes": tuple(plane)})
+    x, dtype = _begin(name, arguments | {"axes": tuple(plane)})
     special = find("special", name)
     c, s = float(special.cosdg(angle)), float(special.sindg(angle))
     if not math.isfinite(c):
@@ -187,7 +187,7 @@ def rotate(
     for axis, n in zip(plane, after.tolist(), strict=True):
         shape[axis] = n
     places = Affine(((c, s), (-s, c)), tuple(map(float, offset)))
-    return interpolate(x, tuple(shape), places, plane, dtype, given)
+    return interpolate(x, tuple(shape), places, plane, dtype, arguments)
 
 
 @described(ABOUT, "Lazy, in the chunks of `coordinates`; equal to what SciPy makes of the whole array, to rounding.")
@@ -209,18 +209,18 @@ def map_coordinates(
     array([1., 3.])
     """
     name = "map_coordinates"
-    given = dict(locals())
-    places = as_array(name, "coordinates", given.pop("coordinates"))
+    arguments = dict(locals())
+    places = as_array(name, "coordinates", arguments.pop("coordinates"))
     x = numbers(name, "input", input)
     if places.ndim < 2 or places.shape[0] != x.ndim or places.dtype.kind not in "biuf":
         expected = f"real numbers, an entry for each of {x.ndim} axes along the first, and more axes"
         raise ArgumentError(bad(name, "coordinates", (places.shape, str(places.dtype)), expected))
-    x, dtype = _begin(name, given | {"coordinates": np.zeros((x.ndim, 1))})
+    x, dtype = _begin(name, arguments | {"coordinates": np.zeros((x.ndim, 1))})
     places = regrid(places, Grid([Axis.whole(x.ndim), *places.expr.grid.axes[1:]]))
     grid = Grid(places.expr.grid.axes[1:])
     if 0 in x.shape or 0 in places.shape:
-        return of_nothing(x, grid.shape, dtype, given)
-    wide, how = prepare(x, range(x.ndim), dtype, given)
+        return of_nothing(x, grid.shape, dtype, arguments)
+    wide, how = prepare(x, range(x.ndim), dtype, arguments)
     return defer(name, at_places, (wide, places), (how,), grid, dtype)
 
 
@@ -230,14 +230,14 @@ def _begin(name: str, given: dict[str, Any]) -> tuple[Array, np.dtype[Any]]:
     x = numbers(name, "input", given.pop("input"))
     given["output"] = result_dtype(name, x, given["output"])
     small = np.ones((2,) * x.ndim, x.dtype)
-    found = attempt(name, getattr(find("ndimage", name), name), small, **dict(settled(name, given)))
-    dtype: np.dtype[Any] = found.dtype.newbyteorder("=")  # as all that is computed here
+    trial = attempt(name, getattr(find("ndimage", name), name), small, **dict(settled(name, given)))
+    dtype: np.dtype[Any] = trial.dtype.newbyteorder("=")  # as all that is computed here
     return x, dtype
 
 
 def _each(name: str, argument: str, value: Any, ndim: int) -> list[float]:
     value = few(name, argument, value, f"a number, or one for each of {ndim} axes")
-    found = [value] * ndim if np.ndim(value) == 0 else list(value)
-    if len(found) != ndim:
+    entries = [value] * ndim if np.ndim(value) == 0 else list(value)
+    if len(entries) != ndim:
         raise ArgumentError(bad(name, argument, value, f"a number, or one for each of {ndim} axes"))
-    return [float(v) for v in found]
+    return [float(v) for v in entries]

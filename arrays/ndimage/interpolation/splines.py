@@ -90,10 +90,10 @@ def spline_filter1d(
 def _try(name: str, x: Array, given: dict[str, Any]) -> np.dtype[Any]:
     """Return the result's dtype; what SciPy doesn't take is told now."""
     keywords = dict(settled(name, given | {"output": result_dtype(name, x, given["output"])}))
-    found: np.dtype[Any] = attempt(
+    dtype: np.dtype[Any] = attempt(
         name, getattr(find("ndimage", name), name), np.ones((2,) * x.ndim, x.dtype), **keywords
     ).dtype
-    return found
+    return dtype
 
 
 def coefficients(x: Array, axes: Sequence[int], order: int, mode: str, cval: Any) -> tuple[Array, int]:
@@ -138,11 +138,11 @@ def filter_lines(x: Array, axes: Sequence[int], order: int, mode: str, dtype: np
 
 def _wider(x: Array, order: int, axes: Sequence[int]) -> float:
     """Return how many times as large a block with margins along axes is."""
-    found = 1.0
+    factor = 1.0
     for axis in axes:
         if x.numblocks[axis] > 1:
-            found *= 1 + 2 * MARGINS.get(order, 0) / max(1, x.expr.grid.axes[axis].largest)
-    return found
+            factor *= 1 + 2 * MARGINS.get(order, 0) / max(1, x.expr.grid.axes[axis].largest)
+    return factor
 
 
 def _pass(x: Array, axes: tuple[int, ...], order: int, mode: str, dtype: np.dtype[Any]) -> Array:

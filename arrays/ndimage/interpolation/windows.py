@@ -92,8 +92,8 @@ def interpolate(
     def block(index: tuple[int, ...]) -> Array:
         own = [(a.start(i), a.stop(i)) for a, i in zip(coarse.axes, index, strict=True)]
         inner = [own[axis] for axis in axes] if len(axes) < len(own) else own
-        found = dict(zip(axes, _spans(places, inner, how), strict=True))
-        cut = [_around(*found[i], how, n) if i in found else own[i] for i, n in enumerate(wide.shape)]
+        spans = dict(zip(axes, _spans(places, inner, how), strict=True))
+        cut = [_around(*spans[i], how, n) if i in spans else own[i] for i, n in enumerate(wide.shape)]
         return _make_block(wide, cut, own, [], places, how)
 
     return regrid(_join(block, coarse, ()), grid)
@@ -102,9 +102,9 @@ def interpolate(
 def at_places(wide: Array, places: Array, how: Spline) -> Generator[Array, Any, Array]:
     """Interpolate at places: how far these reach is looked at first."""
     axes = places.expr.grid.axes
-    told = Grid([Axis.whole(2), Axis.whole(wide.ndim), *(Axis.regular(n, 1) for n in places.numblocks[1:])])
+    spans_grid = Grid([Axis.whole(2), Axis.whole(wide.ndim), *(Axis.regular(n, 1) for n in places.numblocks[1:])])
     around = (None, *range(2, places.ndim + 1))
-    reach = yield make(BlockFunction("signal.interpolation:spans", (how,), (around,)), [places], told, np.float64)
+    reach = yield make(BlockFunction("signal.interpolation:spans", (how,), (around,)), [places], spans_grid, np.float64)
 
     def block(index: tuple[int, ...]) -> Array:
         own = [(a.start(i), a.stop(i)) for a, i in zip(axes[1:], index, strict=True)]
@@ -133,8 +133,8 @@ def _join(block: Any, grid: Grid, index: tuple[int, ...]) -> Array:
     """Return the blocks from an index on, joined along all axes after it."""
     axis = len(index)
     if axis == grid.ndim:
-        made: Array = block(index)
-        return made
+        array: Array = block(index)
+        return array
     parts = [_join(block, grid, (*index, i)) for i in range(grid.counts[axis])]
     return parts[0] if len(parts) == 1 else concatenate(parts, axis)
 
@@ -142,16 +142,16 @@ def _join(block: Any, grid: Grid, index: tuple[int, ...]) -> Array:
 def _spans(places: Places, own: list[tuple[int, int]], how: Spline) -> list[Span]:
     """Return the least and largest places, folded, that a block needs along each axis."""
     if isinstance(places, AxisPlaces):
-        found = []
+        spans = []
         for i, ((begin, end), size) in enumerate(zip(own, how.sizes, strict=True)):
             if end - begin > LOOKED_AT:  # places ascend or descend evenly: the ends tell
                 ends = sorted(float(places.along(i, k, k + 1)[0]) for k in (begin, end - 1))
-                found.append(_fold_span(ends[0], ends[1], size, how))
+                spans.append(_fold_span(ends[0], ends[1], size, how))
                 continue
             at = fold(places.along(i, begin, end), size, how)
             at = at[~np.isnan(at)]
-            found.append((float(at.min()), float(at.max())) if at.size else (0.0, -1.0))
-        return found
+            spans.append((float(at.min()), float(at.max())) if at.size else (0.0, -1.0))
+        return spans
     corners = np.array(list(product(*((begin, end - 1) for begin, end in own))), np.float64)
     at = corners @ np.array(places.rows).T + places.offset
     return [_fold_span(lo, hi, n, how) for lo, hi, n in zip(at.min(0), at.max(0), how.sizes, strict=True)]

@@ -46,11 +46,11 @@ class Measured:
         self.x, self.labels = regrid(x, grid), regrid(found, grid)
 
     def _read(self, index: Any) -> tuple[str, np.ndarray[Any, Any]]:
-        given = np.asarray(index)
-        if given.dtype.kind not in "biuf" and given.size:
-            raise DTypeError(bad(self.name, "index", given.dtype, "labels, as numbers"))
-        self.shape = given.shape
-        return ("one" if given.ndim == 0 else "each"), given.reshape(-1)
+        labels = np.asarray(index)
+        if labels.dtype.kind not in "biuf" and labels.size:
+            raise DTypeError(bad(self.name, "index", labels.dtype, "labels, as numbers"))
+        self.shape = labels.shape
+        return ("one" if labels.ndim == 0 else "each"), labels.reshape(-1)
 
     def measure(
         self,

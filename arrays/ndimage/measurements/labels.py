@@ -74,12 +74,12 @@ def label(input: Any, structure: Any = None, output: Any = None) -> tuple[Array,
 def _structure(structure: Any, ndim: int) -> Numbers:
     if structure is None:
         return np.asarray(find("ndimage", "label").generate_binary_structure(ndim, 1))
-    found = np.array(as_array("label", "structure", structure).compute(), bool)
-    if found.ndim != ndim or any(n != 3 for n in found.shape):
-        raise ShapeError(bad("label", "structure", found.shape, f"three along each of {ndim} axes"))
-    if not np.array_equal(found, np.flip(found)):
-        raise ArgumentError(bad("label", "structure", found.astype(int).tolist(), "one that is the same turned round"))
-    return found
+    mask = np.array(as_array("label", "structure", structure).compute(), bool)
+    if mask.ndim != ndim or any(n != 3 for n in mask.shape):
+        raise ShapeError(bad("label", "structure", mask.shape, f"three along each of {ndim} axes"))
+    if not np.array_equal(mask, np.flip(mask)):
+        raise ArgumentError(bad("label", "structure", mask.astype(int).tolist(), "one that is the same turned round"))
+    return mask
 
 
 def _label(x: Array, structure: Numbers, dtype: str) -> Generator[Any, Any, Array]:
@@ -148,8 +148,8 @@ def _join(count: int, ends: list[Numbers]) -> Numbers:
         graph = coo_array((np.ones(len(a), np.int8), edges), shape=(len(some), len(some)))
         _, component = connected_components(graph, directed=False)
         first[some] = some[np.unique(component, return_index=True)[1]][component]  # `some` ascends
-    found: Numbers = np.cumsum(first == np.arange(count))[first]
-    return found
+    labels: Numbers = np.cumsum(first == np.arange(count))[first]
+    return labels
 
 
 @described(
@@ -170,9 +170,9 @@ def find_objects(input: Any, max_label: int = 0) -> list[Any]:
         most = int(greatest(x, initial=0).compute())
     if most < 1 or not x.ndim:
         return []
-    given = Measured("find_objects", x, x, np.arange(1, most + 1))
-    found = given.measure("boxes", "boxes", np.int64, more=(x.ndim, 2), where=True).compute()
-    return [_slices(box) for box in found]
+    measured = Measured("find_objects", x, x, np.arange(1, most + 1))
+    boxes = measured.measure("boxes", "boxes", np.int64, more=(x.ndim, 2), where=True).compute()
+    return [_slices(box) for box in boxes]
 
 
 def _slices(box: Numbers) -> Any:

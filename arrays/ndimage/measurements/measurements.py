@@ -95,8 +95,8 @@ def standard_deviation(input: Any, labels: Any = None, index: Any = None) -> Arr
     >>> wr.ndimage.standard_deviation(wr.arange(5, chunks=2), [1, 1, 2, 2, 2], [1, 2]).compute().round(3)
     array([0.5  , 0.816])
     """
-    found: Array = sqrt(_variance(Measured("standard_deviation", input, labels, index)))
-    return found
+    deviations: Array = sqrt(_variance(Measured("standard_deviation", input, labels, index)))
+    return deviations
 
 
 @measured
@@ -164,10 +164,10 @@ def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> Array:
     >>> wr.ndimage.center_of_mass(wr.ones((2, 3), chunks=2)).compute()
     array([0.5, 1. ])
     """
-    given = Measured("center_of_mass", input, labels, index)
-    ndim = given.x.ndim
-    found = given.answer(given.measure("moments", "sum", float, more=(ndim + 1,), where=True))
-    return _divide(found[..., 1:], found[..., :1])
+    measured = Measured("center_of_mass", input, labels, index)
+    ndim = measured.x.ndim
+    moments = measured.answer(measured.measure("moments", "sum", float, more=(ndim + 1,), where=True))
+    return _divide(moments[..., 1:], moments[..., :1])
 
 
 @described(ABOUT, "Lazy, int64: counts along a last axis, for each label of `index`.")
@@ -183,9 +183,9 @@ def histogram(input: Any, min: Any, max: Any, bins: int, labels: Any = None, ind
     count = check_integer("histogram", "bins", bins, 1)
     if not min <= max:
         raise ArgumentError(bad("histogram", "min", min, f"at most max, {max!r}"))
-    given = Measured("histogram", input, labels, index)
+    measured = Measured("histogram", input, labels, index)
     edges = np.linspace(min, max, count + 1)
-    return given.answer(given.measure("histogram", "sum", np.int64, (edges,), more=(count,)))
+    return measured.answer(measured.measure("histogram", "sum", np.int64, (edges,), more=(count,)))
 
 
 def _sum(given: Measured) -> tuple[Array, Array]:
@@ -198,8 +198,8 @@ def _sum(given: Measured) -> tuple[Array, Array]:
 
 
 def _divide(a: Array, b: Array) -> Array:
-    found: Array = a / b.astype(float)
-    return found
+    quotient: Array = a / b.astype(float)
+    return quotient
 
 
 def _variance(given: Measured) -> Array:
@@ -213,12 +213,12 @@ def _variance(given: Measured) -> Array:
 
 def _extreme(name: str, input: Any, labels: Any, index: Any) -> tuple[Array, Array, Array, Array]:
     """Return the least and the greatest elements, and their places."""
-    given = Measured(name, input, labels, index)
-    how = "spread" if given.single else "last"
-    found = given.measure("extremes", how, record(given.x.dtype), where=True)
-    least, greatest = (given.field(found, n, some=True) for n in ("least", "greatest"))
-    at = [_unravel(given, given.field(found, n, some=True)) for n in ("least_at", "greatest_at")]
-    return given.answer(least), given.answer(greatest), given.answer(at[0]), given.answer(at[1])
+    measured = Measured(name, input, labels, index)
+    how = "spread" if measured.single else "last"
+    extremes = measured.measure("extremes", how, record(measured.x.dtype), where=True)
+    least, greatest = (measured.field(extremes, n, some=True) for n in ("least", "greatest"))
+    at = [_unravel(measured, measured.field(extremes, n, some=True)) for n in ("least_at", "greatest_at")]
+    return measured.answer(least), measured.answer(greatest), measured.answer(at[0]), measured.answer(at[1])
 
 
 def _unravel(given: Measured, at: Array) -> Array:

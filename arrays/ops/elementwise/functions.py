@@ -136,11 +136,11 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         return nonzero(condition)
     if x is None or y is None:
         raise ArgumentError(bad("where", "y" if y is None else "x", None, "both x and y, or neither"))
-    found = apply("where", "where", (condition, x, y), np.where)
+    selected = apply("where", "where", (condition, x, y), np.where)
     for name, value in (("x", x), ("y", y)):
         if type(value) is int:  # which NumPy's where casts: 300 among uint8 is 44
-            hold("where", name, value, found.dtype)
-    return found
+            hold("where", name, value, selected.dtype)
+    return selected
 
 
 @elementwise
@@ -235,8 +235,8 @@ def angle(z: Any, deg: bool = False) -> Array:
     >>> wr.angle(wr.full(1, 1j)).compute()
     array([1.57079633])
     """
-    found = apply("angle", "angle", (as_array("angle", "z", z),), np.angle)
-    return multiply(found, 180 / np.pi) if deg else found
+    angles = apply("angle", "angle", (as_array("angle", "z", z),), np.angle)
+    return multiply(angles, 180 / np.pi) if deg else angles
 
 
 @elementwise
@@ -281,8 +281,8 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
         dtype = np.round(np.empty(0, array.dtype), int(decimals)).dtype
     except TypeError as error:
         raise DTypeError(bad("round", "a", array.dtype, "an array of numbers")) from error
-    found = make(Elementwise("round", (0, Scalar(int(decimals)))), (array,), array.expr.grid, dtype)
-    return deliver("round", found, out, broadcasts=True)  # type: ignore[no-any-return]
+    rounded = make(Elementwise("round", (0, Scalar(int(decimals)))), (array,), array.expr.grid, dtype)
+    return deliver("round", rounded, out, broadcasts=True)  # type: ignore[no-any-return]
 
 
 around = round
@@ -338,17 +338,17 @@ def clip(
     )
     options = {name: options[name] for name in known if name in options}
     low, high = (a_min if min is None else min), (a_max if max is None else max)
-    found = as_array("clip", "a", a)
-    if found.dtype.kind in "iu":  # limits beyond what the dtype can hold are none
-        low = None if type(low) is int and low <= np.iinfo(found.dtype).min else low
-        high = None if type(high) is int and high >= np.iinfo(found.dtype).max else high
+    array = as_array("clip", "a", a)
+    if array.dtype.kind in "iu":  # limits beyond what the dtype can hold are none
+        low = None if type(low) is int and low <= np.iinfo(array.dtype).min else low
+        high = None if type(high) is int and high >= np.iinfo(array.dtype).max else high
     if low is not None and high is not None:
-        found = _between(found, low, high, options)
+        array = _between(array, low, high, options)
     elif low is not None:
-        found = maximum(found, low, **options)
+        array = maximum(array, low, **options)
     elif high is not None:
-        found = minimum(found, high, **options)
-    return deliver("clip", found, out, options.get("casting", "same_kind"), broadcasts=True)  # type: ignore[no-any-return]
+        array = minimum(array, high, **options)
+    return deliver("clip", array, out, options.get("casting", "same_kind"), broadcasts=True)  # type: ignore[no-any-return]
 
 
 def _between(x: Array, low: Any, high: Any, options: dict[str, Any]) -> Array:
@@ -356,12 +356,12 @@ def _between(x: Array, low: Any, high: Any, options: dict[str, Any]) -> Array:
     if not options:
         limits = [np.asarray(v) if isinstance(v, list | tuple) else v for v in (low, high)]
         x = cast(x, np.result_type(x.dtype, *(getattr(v, "dtype", v) for v in limits)))
-    found: Array = minimum(maximum(x, low), high, **options)
+    clipped: Array = minimum(maximum(x, low), high, **options)
     plain = isinstance(low, SCALARS) and isinstance(high, SCALARS)
-    if found.dtype.kind not in "fc" or not plain or (low != 0 and high != 0):
-        return found
-    same = cast(x, found.dtype)
-    return apply("clip", "where", (equal(found, same), same, found), np.where)
+    if clipped.dtype.kind not in "fc" or not plain or (low != 0 and high != 0):
+        return clipped
+    same = cast(x, clipped.dtype)
+    return apply("clip", "where", (equal(clipped, same), same, clipped), np.where)
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
@@ -402,8 +402,8 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
     if right.dtype.kind in "biu":
         right = cast(right, np.float64)
     near = less_equal(absolute(subtract(left, right)), add(atol, multiply(rtol, absolute(right))))
-    found: Array = logical_or(logical_and(near, isfinite(right)), equal(left, right))
-    return logical_or(found, logical_and(isnan(left), isnan(right))) if equal_nan else found
+    close: Array = logical_or(logical_and(near, isfinite(right)), equal(left, right))
+    return logical_or(close, logical_and(isnan(left), isnan(right))) if equal_nan else close
 
 
 def join_parts(real_parts: Array, imaginary_parts: Array) -> Array:
@@ -454,6 +454,6 @@ def nan_to_num(
         return array
     limits, exact = np.finfo(array.dtype), array.dtype.type
     top, bottom = exact(limits.max if posinf is None else posinf), exact(limits.min if neginf is None else neginf)
-    found = where(isnan(array), exact(nan), array)
-    found = where(equal(array, np.inf), top, where(equal(array, -np.inf), bottom, found))
-    return cast(found, array.dtype)
+    filled = where(isnan(array), exact(nan), array)
+    filled = where(equal(array, np.inf), top, where(equal(array, -np.inf), bottom, filled))
+    return cast(filled, array.dtype)

@@ -95,10 +95,10 @@ def _known_dtypes(operation: str, sample: np.ufunc, kinds: tuple[Any, ...]) -> t
 
 def _find_dtypes(operation: str, sample: Sample, operands: Sequence[Any]) -> list[DType]:
     """Return the dtypes of a function's results for operands that are dtypes, or scalars."""
-    given = [np.empty(0, each) if isinstance(each, np.dtype) else each for each in operands]
+    inputs = [np.empty(0, each) if isinstance(each, np.dtype) else each for each in operands]
     try:
         with np.errstate(all="ignore"):
-            found = sample(*given)
+            outputs = sample(*inputs)
     except TypeError as error:
         kinds = ", ".join(str(each) if isinstance(each, np.dtype) else repr(each) for each in operands)
         taken = _name_kinds(sample) if isinstance(sample, np.ufunc) else ""
@@ -108,7 +108,7 @@ def _find_dtypes(operation: str, sample: Sample, operands: Sequence[Any]) -> lis
         ) from error
     except OverflowError as error:
         raise RangeError(f"{operation}: {error}; expected a number that the other operands' dtype can hold") from error
-    return [np.asarray(f).dtype for f in (found if isinstance(found, tuple) else (found,))]
+    return [np.asarray(f).dtype for f in (outputs if isinstance(outputs, tuple) else (outputs,))]
 
 
 def _name_kinds(ufunc: np.ufunc) -> str:
@@ -160,7 +160,7 @@ def cast_values(operation: str, argument: str, value: Any, dtype: DType, by: Rul
 
 def choose(operation: str, condition: Any, x: Any, y: Any) -> Array:
     """Return elements of `x` where a condition of bool holds, else of `y`; the array is named for the operation."""
-    found = condition.dtype if isinstance(condition, ArrayBase) else np.asarray(condition).dtype
-    if found != np.bool:
-        raise DTypeError(bad(operation, "where", found, "an array of bool"))
+    dtype = condition.dtype if isinstance(condition, ArrayBase) else np.asarray(condition).dtype
+    if dtype != np.bool:
+        raise DTypeError(bad(operation, "where", dtype, "an array of bool"))
     return apply(operation, "where", (condition, x, y), np.where)

@@ -277,8 +277,8 @@ def _infinite(operation: str, x: Any, *, negative: bool) -> Array:
     if array.dtype.kind != "f":
         return _everywhere(array, False)
     sign = signbit(array)
-    found: Array = logical_and(isinf(array), sign if negative else equal(sign, False))
-    return found
+    infinite: Array = logical_and(isinf(array), sign if negative else equal(sign, False))
+    return infinite
 
 
 def fix(x: Any, out: Any = None) -> Any:
@@ -409,17 +409,17 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
     axes[at] = (
         Axis.regular(own.length * 8, own.step * 8) if own.is_regular else Axis.of_sizes(8 * n for n in own.sizes())
     )
-    found = make(BlockFunction("elements.bits:unpack_bits", (at, bitorder)), (array,), Grid(axes), np.uint8)
+    bits = make(BlockFunction("elements.bits:unpack_bits", (at, bitorder)), (array,), Grid(axes), np.uint8)
     if count is None:
-        return found
+        return bits
     count = check_integer("unpackbits", "count", count)
-    if count < -found.shape[at]:
-        raise ShapeError(bad("unpackbits", "count", count, f"no more than the {found.shape[at]} bits that there are"))
-    if count <= found.shape[at]:
-        return found[(*(slice(None),) * at, slice(0, count))]
-    more = tuple(count - n if i == at else n for i, n in enumerate(found.shape))
-    grid = grid_for("unpackbits", "auto", more, found.dtype)
-    return concatenate([found, make(Full(np.uint8(0)), (), grid, found.dtype)], at)
+    if count < -bits.shape[at]:
+        raise ShapeError(bad("unpackbits", "count", count, f"no more than the {bits.shape[at]} bits that there are"))
+    if count <= bits.shape[at]:
+        return bits[(*(slice(None),) * at, slice(0, count))]
+    more = tuple(count - n if i == at else n for i, n in enumerate(bits.shape))
+    grid = grid_for("unpackbits", "auto", more, bits.dtype)
+    return concatenate([bits, make(Full(np.uint8(0)), (), grid, bits.dtype)], at)
 
 
 def _lines(operation: str, array: Array, axis: int | None, bitorder: Any) -> tuple[Array, int]:

@@ -40,14 +40,14 @@ def over_chosen(name: str, function: Callable[..., Any], values: Sequence[Any]) 
     whole = [v if w is None or w.chosen is None else w.chosen.whole for v, w in zip(values, waiting, strict=True)]
     if any(not _single(v) for v, w in zip(values, waiting, strict=True) if w is None):
         return None
-    made = function(*whole)
-    kinds = {c.whole.dtype.kind for c in chosen} | {made.dtype.kind}
-    if not kinds <= KINDS or (name == "power" and made.dtype.kind in "iu") or made.shape != first.whole.shape:
+    result = function(*whole)
+    kinds = {c.whole.dtype.kind for c in chosen} | {result.dtype.kind}
+    if not kinds <= KINDS or (name == "power" and result.dtype.kind in "iu") or result.shape != first.whole.shape:
         return None
     arrays = [v for v in values if isinstance(v, ArrayBase)]
     others = tuple(None if isinstance(v, ArrayBase) else v for v in values)
-    selected = Chosen(made, first.mask, first.axis)
-    return defer_unsized(name, _apply, arrays, (function, others), selected.shape, made.dtype, selected)
+    selected = Chosen(result, first.mask, first.axis)
+    return defer_unsized(name, _apply, arrays, (function, others), selected.shape, result.dtype, selected)
 
 
 def _single(value: Any) -> bool:
@@ -58,10 +58,10 @@ def _single(value: Any) -> bool:
 def _apply(*given: Any) -> Generator[Any, Any, Array]:
     """Recipe: apply the function to what was selected, whose size is found."""
     *arrays, function, others = given
-    found = (wrap(a.expr) for a in arrays)
+    selected = (wrap(a.expr) for a in arrays)
     yield from ()
-    made: Array = function(*(next(found) if v is None else v for v in others))
-    return made
+    result: Array = function(*(next(selected) if v is None else v for v in others))
+    return result
 
 
 def elementwise(function: F) -> F:
@@ -72,9 +72,9 @@ def elementwise(function: F) -> F:
     def either(*args: Any, **keywords: Any) -> Any:
         x, others = args[:1], (*args[1:], *keywords.values())
         if x and isinstance(x[0], ArrayBase) and x[0]._unsized is not None and all(map(_plain, others)):
-            found = over_chosen(function.__name__, lambda whole: function(whole, *args[1:], **keywords), x)
-            if found is not None:
-                return found
+            selection = over_chosen(function.__name__, lambda whole: function(whole, *args[1:], **keywords), x)
+            if selection is not None:
+                return selection
         return function(*args, **keywords)
 
     return cast("F", either)

@@ -66,8 +66,8 @@ class Ufunc:
     @property
     def ufunc(self) -> np.ufunc:
         """The ufunc of NumPy."""
-        found: np.ufunc = getattr(np, self.name)
-        return found
+        ufunc: np.ufunc = getattr(np, self.name)
+        return ufunc
 
     @property
     def nin(self) -> int:
@@ -128,8 +128,8 @@ class Ufunc:
         unknown = {name: value for name, value in unknown.items() if not is_ignored(name, value)}
         refuse(self.name, unknown, _KEYWORDS)
         if not any(map(_lazy, (*operands, out, where))):
-            given = {} if out is None else {"out": out}
-            return ufunc(*operands, where=where, dtype=dtype, casting=casting, **given)
+            keywords = {} if out is None else {"out": out}
+            return ufunc(*operands, where=where, dtype=dtype, casting=casting, **keywords)
         if ufunc.nin < len(operands) <= ufunc.nin + ufunc.nout and out is None:
             operands, out = operands[: ufunc.nin], operands[ufunc.nin :]
             out = (*out, *(None,) * (ufunc.nout - len(out)))
@@ -152,8 +152,8 @@ class Ufunc:
             sample_dtypes(self.name, partial(ufunc, casting=casting, dtype=wanted), *uncast)
         grid, fitted = align_chunks(self.name, arrays)
         if ufunc.nout == 1:
-            made = make(Elementwise(self.name, tuple(args)), fitted, grid, dtypes[0])
-            return made if out is None and where is True else self._put(made, out, where, casting)
+            result = make(Elementwise(self.name, tuple(args)), fitted, grid, dtypes[0])
+            return result if out is None and where is True else self._put(result, out, where, casting)
         parts = [
             make(Elementwise(f"{self.name}:{part}", tuple(args)), fitted, grid, each)
             for part, each in enumerate(dtypes)
@@ -161,7 +161,7 @@ class Ufunc:
         outs = (None,) * ufunc.nout if out is None else out
         if not isinstance(outs, tuple) or len(outs) != ufunc.nout:
             raise ArgumentError(bad(self.name, "out", out, f"a tuple of {ufunc.nout} arrays"))
-        return tuple(self._put(made, each, where, casting) for made, each in zip(parts, outs, strict=True))
+        return tuple(self._put(part, each, where, casting) for part, each in zip(parts, outs, strict=True))
 
     def _as(self, dtype: DType, arrays: list[Any], args: list[Arg], casting: str) -> list[DType]:
         """Cast operands (in place, in the lists) to what the loop for a result's dtype takes; return its results'."""

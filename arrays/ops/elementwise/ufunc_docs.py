@@ -379,12 +379,12 @@ where `where` is false are zeros, and not left as the memory was."""
 
 
 def _parse_docs() -> dict[str, tuple[str, str]]:
-    found = {}
+    docs = {}
     for entry in _TEXT.strip().split("\n\n"):
         first, _, example = entry.partition("\n")
         name, _, summary = first.partition(": ")
-        found[name] = summary, example
-    return found
+        docs[name] = summary, example
+    return docs
 
 
 _SAID = _parse_docs()

@@ -84,10 +84,10 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Array:
     if axes is None:
         order = tuple(reversed(range(array.ndim)))
     else:
-        given: Any = (axes,) if is_integer(axes) else axes
-        order = tuple(check_axis("transpose", i, array.ndim, "axes") for i in given)
+        raw_axes: Any = (axes,) if is_integer(axes) else axes
+        order = tuple(check_axis("transpose", i, array.ndim, "axes") for i in raw_axes)
         if len(order) != array.ndim or len(set(order)) != array.ndim:
-            raise ShapeError(bad("transpose", "axes", tuple(given), f"each of {array.ndim} axes once"))
+            raise ShapeError(bad("transpose", "axes", tuple(raw_axes), f"each of {array.ndim} axes once"))
     if order == tuple(range(array.ndim)):
         return array
     steps = [(order.index(i), Slice()) for i in range(array.ndim)]
@@ -209,9 +209,11 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
     (3, 4, 2)
     """
     array = as_array("moveaxis", "a", a)
-    given = [s if isinstance(s, Sequence) else (s,) for s in (source, destination)]
+    axis_lists = [s if isinstance(s, Sequence) else (s,) for s in (source, destination)]
     names = ("source", "destination")
-    first, last = ([check_axis("moveaxis", i, array.ndim, n) for i in s] for s, n in zip(given, names, strict=True))
+    first, last = (
+        [check_axis("moveaxis", i, array.ndim, n) for i in s] for s, n in zip(axis_lists, names, strict=True)
+    )
     if len(first) != len(last) or len(set(first)) != len(first) or len(set(last)) != len(last):
         raise ShapeError(bad("moveaxis", "destination", destination, f"as many different axes as in {source!r}"))
     order = [i for i in range(array.ndim) if i not in first]

@@ -93,15 +93,15 @@ def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False, *,
     array([[0, 1],
            [0, 1]])
     """
-    given = as_array("broadcast_to", "array", array)
+    source = as_array("broadcast_to", "array", array)
     wanted = check_shape("broadcast_to", shape)
-    if len(wanted) < given.ndim or broadcast_shape("broadcast_to", given.shape, wanted) != wanted:
-        raise ShapeError(bad("broadcast_to", "shape", wanted, f"a shape that {given.shape} broadcasts to"))
-    found = _broadcast(given, [Axis.whole(n) for n in wanted])
+    if len(wanted) < source.ndim or broadcast_shape("broadcast_to", source.shape, wanted) != wanted:
+        raise ShapeError(bad("broadcast_to", "shape", wanted, f"a shape that {source.shape} broadcasts to"))
+    broadcasted = _broadcast(source, [Axis.whole(n) for n in wanted])
     if chunks is None:
-        return found
-    grid = grid_for("broadcast_to", chunks, wanted, given.dtype, found.expr.grid)
-    return regrid(_broadcast(given, list(grid.axes)), grid)
+        return broadcasted
+    grid = grid_for("broadcast_to", chunks, wanted, source.dtype, broadcasted.expr.grid)
+    return regrid(_broadcast(source, list(grid.axes)), grid)
 
 
 def _broadcast(array: Array, axes: list[Axis]) -> Array:
@@ -119,12 +119,12 @@ def _broadcast(array: Array, axes: list[Axis]) -> Array:
 
 def broadcast_any(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """Do what NumPy's `broadcast_arrays` does with Python objects among lazy arrays: these stay NumPy's arrays."""
-    given: list[Any] = [a if isinstance(a, ArrayBase) else np.asanyarray(a) for a in args]
-    plain = [not isinstance(a, ArrayBase) and a.dtype.hasobject for a in given]
+    arrays: list[Any] = [a if isinstance(a, ArrayBase) else np.asanyarray(a) for a in args]
+    plain = [not isinstance(a, ArrayBase) and a.dtype.hasobject for a in arrays]
     if not any(plain):
         return broadcast_arrays(*args)
-    shape = broadcast_shape("broadcast_arrays", *(a.shape for a in given))
-    return tuple(np.broadcast_to(a, shape) if p else broadcast_to(a, shape) for a, p in zip(given, plain, strict=True))
+    shape = broadcast_shape("broadcast_arrays", *(a.shape for a in arrays))
+    return tuple(np.broadcast_to(a, shape) if p else broadcast_to(a, shape) for a, p in zip(arrays, plain, strict=True))
 
 
 def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
@@ -157,7 +157,7 @@ def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
     >>> [a.shape for a in wr.broadcast_arrays(wr.ones((2, 1)), wr.ones(3))]
     [(2, 3), (2, 3)]
     """
-    found = [as_array("broadcast_arrays", "arrays", a) for a in arrays]
-    shape = broadcast_shape("broadcast_arrays", *(a.shape for a in found))
-    axes = common_axes(found, shape)
-    return tuple(_broadcast(a, axes) for a in found)
+    operands = [as_array("broadcast_arrays", "arrays", a) for a in arrays]
+    shape = broadcast_shape("broadcast_arrays", *(a.shape for a in operands))
+    axes = common_axes(operands, shape)
+    return tuple(_broadcast(a, axes) for a in operands)

@@ -86,12 +86,12 @@ def _read(operation: str, obj: Any) -> Where:
     """Bring positions that are known to a slice, an integer or an array."""
     if isinstance(obj, slice):
         return obj
-    found = np.asarray(obj)
-    if found.size == 0 and found.dtype != bool:
-        found = found.astype(np.int64)
-    if found.dtype.kind not in "iub":
+    positions = np.asarray(obj)
+    if positions.size == 0 and positions.dtype != bool:
+        positions = positions.astype(np.int64)
+    if positions.dtype.kind not in "iub":
         raise IndexingError(bad(operation, "obj", obj, "a slice, integers, or a mask"))
-    return int(found) if found.ndim == 0 and found.dtype.kind in "iu" else found
+    return int(positions) if positions.ndim == 0 and positions.dtype.kind in "iu" else positions
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
@@ -153,13 +153,13 @@ def _removed(where: Where, n: int) -> np.ndarray[Any, Any] | range:
         if where.shape != (n,):
             raise IndexingError(f"delete: boolean mask has shape {where.shape}; expected {(n,)}")
         return np.flatnonzero(where)
-    found = np.ravel(where)
-    beyond = found[(found < -n) | (found >= n)]
+    positions = np.ravel(where)
+    beyond = positions[(positions < -n) | (positions >= n)]
     if beyond.size:
         raise IndexingError(f"delete: index {beyond[0]} is out of bounds for axis with size {n}")
-    found = found.astype(np.int64)  # now that what is beyond 64 bits can't come out as another one
-    found = np.where(found < 0, found + n, found)
-    return found if (found[1:] > found[:-1]).all() else distinct(found)
+    positions = positions.astype(np.int64)  # now that what is beyond 64 bits can't come out as another one
+    positions = np.where(positions < 0, positions + n, positions)
+    return positions if (positions[1:] > positions[:-1]).all() else distinct(positions)
 
 
 def _delete(array: Array, obj: Array, at: int) -> Generator[Any, Any, Array]:

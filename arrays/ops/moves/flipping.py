@@ -64,15 +64,15 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
     """
     x = as_array("rot90", "m", m)
     k = check_integer("rot90", "k", k)
-    found = [check_axis("rot90", a, x.ndim, "axes") for a in (axes if np.iterable(axes) else (axes,))]
-    if len(found) != 2 or found[0] == found[1]:
+    plane = [check_axis("rot90", a, x.ndim, "axes") for a in (axes if np.iterable(axes) else (axes,))]
+    if len(plane) != 2 or plane[0] == plane[1]:
         raise ShapeError(bad("rot90", "axes", axes, "two different axes"))
-    first, second = found
+    first, second = plane
     turns = int(k) % 4
     if turns == 0:
         return x
     if turns == 2:
-        return flip(x, found)
+        return flip(x, plane)
     return swapaxes(flip(x, second), first, second) if turns == 1 else flip(swapaxes(x, first, second), second)
 
 

@@ -48,15 +48,15 @@ def _operands(operation: str, arrays: Any, dtype: Any = None, casting: str = "sa
         arrays = list(arrays)  # type: ignore[arg-type]
     if not isinstance(arrays, Sequence) or not arrays:
         raise ArgumentError(bad(operation, "arrays", arrays, "a sequence of at least one array"))
-    found = [as_array(operation, f"arrays[{i}]", a) for i, a in enumerate(arrays)]
+    operands = [as_array(operation, f"arrays[{i}]", a) for i, a in enumerate(arrays)]
     if dtype is not None:
         wanted = check_dtype(operation, "dtype", dtype)
-        return [astype(a, wanted, casting=casting) for a in found]
+        return [astype(a, wanted, casting=casting) for a in operands]
     try:
-        common = np.result_type(*(a.dtype for a in found))
+        common = np.result_type(*(a.dtype for a in operands))
     except TypeError as error:
         raise DTypeError(f"{operation}: arguments 'arrays' have dtypes without a common one: {error}") from error
-    return [astype(a, common) for a in found]
+    return [astype(a, common) for a in operands]
 
 
 def concatenate(
@@ -114,10 +114,10 @@ def concatenate(
     >>> wr.concatenate([wr.arange(2), wr.arange(3)]).compute()
     array([0, 1, 0, 1, 2])
     """
-    found = _operands("concatenate", arrays, dtype, casting)
+    operands = _operands("concatenate", arrays, dtype, casting)
     if axis is None:
-        found, axis = [a.reshape(-1) for a in found], 0
-    return deliver("concatenate", _concatenate(found, axis), out)  # type: ignore[no-any-return]
+        operands, axis = [a.reshape(-1) for a in operands], 0
+    return deliver("concatenate", _concatenate(operands, axis), out)  # type: ignore[no-any-return]
 
 
 def _concatenate(found: list[Array], axis: int) -> Array:
@@ -194,12 +194,12 @@ def stack(
     array([[0., 0.],
            [1., 1.]])
     """
-    found = _operands("stack", arrays, dtype, casting)
-    if any(a.shape != found[0].shape for a in found):
-        raise ShapeError(f"stack: arrays have shapes {', '.join(str(a.shape) for a in found)}; expected one shape")
-    at = check_axis("stack", axis, found[0].ndim + 1)
-    made = _join("stack", [expand_dims(a, at) for a in found], at)
-    return deliver("stack", made, out)  # type: ignore[no-any-return]
+    operands = _operands("stack", arrays, dtype, casting)
+    if any(a.shape != operands[0].shape for a in operands):
+        raise ShapeError(f"stack: arrays have shapes {', '.join(str(a.shape) for a in operands)}; expected one shape")
+    at = check_axis("stack", axis, operands[0].ndim + 1)
+    stacked = _join("stack", [expand_dims(a, at) for a in operands], at)
+    return deliver("stack", stacked, out)  # type: ignore[no-any-return]
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
@@ -270,8 +270,8 @@ def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     >>> wr.hstack([wr.ones((2, 1)), wr.ones((2, 2))]).shape
     (2, 3)
     """
-    found = [a.reshape(1) if a.ndim == 0 else a for a in _operands("hstack", arrays, dtype, casting)]
-    return _concatenate(found, 0 if found[0].ndim == 1 else 1)
+    operands = [a.reshape(1) if a.ndim == 0 else a for a in _operands("hstack", arrays, dtype, casting)]
+    return _concatenate(operands, 0 if operands[0].ndim == 1 else 1)
 
 
 def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
@@ -306,8 +306,8 @@ def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     >>> wr.vstack([wr.ones(3), wr.ones((2, 3))]).shape
     (3, 3)
     """
-    found = [a.reshape(1, -1) if a.ndim < 2 else a for a in _operands("vstack", arrays, dtype, casting)]
-    return _concatenate(found, 0)
+    operands = [a.reshape(1, -1) if a.ndim < 2 else a for a in _operands("vstack", arrays, dtype, casting)]
+    return _concatenate(operands, 0)
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:

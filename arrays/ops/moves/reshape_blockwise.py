@@ -100,7 +100,7 @@ def _read_chunks(chunks: Any, lengths: tuple[int, ...]) -> Sizes:
 
 def _merge_chunks(array: Array, lengths: tuple[int, ...]) -> Sizes:
     """Return the chunks along axes each of which takes the place of several that follow each other."""
-    found, left = [], list(zip(array.shape, array.chunks, strict=True))
+    chunks, left = [], list(zip(array.shape, array.chunks, strict=True))
     for i, n in enumerate(lengths):
         total = 1
         mine: list[tuple[int, ...]] = []
@@ -118,5 +118,5 @@ def _merge_chunks(array: Array, lengths: tuple[int, ...]) -> Sizes:
                     f"neighbouring axes of {array.shape} multiplied with each other",
                 )
             )
-        found.append(tuple(math.prod(each) for each in itertools.product(*mine)))
-    return tuple(found)
+        chunks.append(tuple(math.prod(each) for each in itertools.product(*mine)))
+    return tuple(chunks)

@@ -74,10 +74,10 @@ def reshape(
     if order not in ("C", "F", "A"):
         raise ArgumentError(bad("reshape", "order", order, "'C' or 'F'"))
     first = order == "F"
-    found = transpose(_reshape(transpose(array), wanted[::-1])) if first else _reshape(array, wanted)
+    reshaped = transpose(_reshape(transpose(array), wanted[::-1])) if first else _reshape(array, wanted)
     if chunks is None:
-        return found
-    return regrid(found, grid_for("reshape", chunks, wanted, array.dtype, found.expr.grid))
+        return reshaped
+    return regrid(reshaped, grid_for("reshape", chunks, wanted, array.dtype, reshaped.expr.grid))
 
 
 def _reshape(array: Array, wanted: tuple[int, ...]) -> Array:
@@ -94,16 +94,16 @@ def _reshape(array: Array, wanted: tuple[int, ...]) -> Array:
 
 def _infer_shape(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
     """Replace -1 by the length that is left for it."""
-    given = tuple(shape) if isinstance(shape, Sequence | np.ndarray) else (shape,)
-    if given.count(-1) > 1:
+    lengths = tuple(shape) if isinstance(shape, Sequence | np.ndarray) else (shape,)
+    if lengths.count(-1) > 1:
         raise ShapeError(bad("reshape", "shape", shape, "at most one length of -1"))
-    if -1 not in given:
-        return check_shape("reshape", given)
-    at = given.index(-1)
-    rest = math.prod(check_shape("reshape", given[:at] + given[at + 1 :]))
+    if -1 not in lengths:
+        return check_shape("reshape", lengths)
+    at = lengths.index(-1)
+    rest = math.prod(check_shape("reshape", lengths[:at] + lengths[at + 1 :]))
     if rest == 0 or math.prod(old) % rest:
         raise ShapeError(bad("reshape", "shape", shape, f"lengths that divide the {math.prod(old)} elements of {old}"))
-    return check_shape("reshape", (*given[:at], math.prod(old) // rest, *given[at + 1 :]))
+    return check_shape("reshape", (*lengths[:at], math.prod(old) // rest, *lengths[at + 1 :]))
 
 
 @gives_view

@@ -95,8 +95,8 @@ def sliding_window_view(
     name = "sliding_window_view"
     array = as_array(name, "x", x)
     lengths = check_shape(name, window_shape, "window_shape")
-    given = range(array.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
-    along = tuple(check_axis(name, a, array.ndim) for a in given)
+    axes = range(array.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
+    along = tuple(check_axis(name, a, array.ndim) for a in axes)
     if writeable:
         raise BadValue(bad(name, "writeable", writeable, "False; windows are arrays of their own"))
     if len(along) != len(lengths):
@@ -194,8 +194,8 @@ def weigh_windows(left: Array, right: Array, labels: tuple[Sequence[int], ...]) 
     vector = make(rechunk_move(1), (right,), Grid([Axis.whole(right.shape[0])]), right.dtype)
     op = BlockFunction("signal.lines:weighted_windows", (slid.along[0],), (tuple(range(left.ndim - 1)), (None,)))
     grid = Grid(left.expr.grid.axes[:-1])
-    made = make(op, (wrap(windows.operands[0]), vector), grid, left.dtype)
-    return transpose(made, [mine.index(label) for label in out])
+    product = make(op, (wrap(windows.operands[0]), vector), grid, left.dtype)
+    return transpose(product, [mine.index(label) for label in out])
 
 
 def reduce_below(array: Array, axes: Sequence[int], reduce: Callable[[Array, tuple[int, ...]], Array]) -> Array | None:

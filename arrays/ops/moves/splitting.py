@@ -38,9 +38,9 @@ def _parts(operation: str, ary: Any, cuts: Any, axis: int, *, even: bool) -> lis
         size, longer = divmod(length, int(cuts))
         borders = np.cumsum([0] + [size + 1] * longer + [size] * (int(cuts) - longer)).tolist()
     else:
-        given: Any = np.asarray(cuts) if isinstance(cuts, ArrayBase) else cuts
+        positions: Any = np.asarray(cuts) if isinstance(cuts, ArrayBase) else cuts
         try:
-            borders = [0, *(int(np.asarray(c)[()].__index__()) for c in given), length]
+            borders = [0, *(int(np.asarray(c)[()].__index__()) for c in positions), length]
         except (TypeError, AttributeError) as error:
             raise ArgumentError(
                 bad(operation, "indices_or_sections", cuts, "a number of parts, or positions")

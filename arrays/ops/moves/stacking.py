@@ -26,7 +26,7 @@ __all__ = [
 
 
 def _at_least(operation: str, arys: tuple[Any, ...], ndim: int) -> Any:
-    found = []
+    arrays = []
     for i, ary in enumerate(arys):
         array = as_array(operation, f"arys[{i}]", ary)
         if array.ndim == 0:
@@ -35,8 +35,8 @@ def _at_least(operation: str, arys: tuple[Any, ...], ndim: int) -> Any:
             array = expand_dims(array, 0)
         if array.ndim == 2 and ndim > 2:
             array = expand_dims(array, 2)
-        found.append(array)
-    return found[0] if len(found) == 1 else tuple(found)
+        arrays.append(array)
+    return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
 def atleast_1d(*arys: Any) -> Any:
@@ -187,8 +187,8 @@ def column_stack(tup: Sequence[Any]) -> Array:
     array([[0, 0],
            [1, 1]])
     """
-    found = [as_array("column_stack", "tup", a) for a in _sequence("column_stack", tup)]
-    return concatenate([a.reshape(-1, 1) if a.ndim < 2 else a for a in found], 1)
+    arrays = [as_array("column_stack", "tup", a) for a in _sequence("column_stack", tup)]
+    return concatenate([a.reshape(-1, 1) if a.ndim < 2 else a for a in arrays], 1)
 
 
 def row_stack(tup: Sequence[Any]) -> Array:
@@ -287,5 +287,5 @@ def _lay_blocks(tree: Any, depth: int, ndim: int) -> Array:
     if isinstance(tree, list):
         return concatenate([_lay_blocks(each, depth - 1, ndim) for each in tree], -depth)
     missing = ndim - tree.ndim
-    found: Array = expand_dims(tree, tuple(range(missing))) if missing else tree
-    return found
+    expanded: Array = expand_dims(tree, tuple(range(missing))) if missing else tree
+    return expanded

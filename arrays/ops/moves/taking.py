@@ -124,13 +124,13 @@ def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: 
     if axis is None or (array.ndim == 0 and axis in (0, -1)):
         array, axis = array.reshape(-1), 0
     at = check_axis("take", axis, array.ndim)
-    found = indices if isinstance(indices, ArrayBase) else np.asarray(indices)
-    if not isinstance(found, ArrayBase) and not found.size:
-        found = found.astype(np.int64)
-    if found.dtype.kind not in "iu":
-        raise DTypeError(bad("take", "indices", found.dtype, "integers"))
-    found = _within("take", found, array.shape[at], mode)
-    taken: Array = array[(slice(None),) * at + (found,)]
+    positions = indices if isinstance(indices, ArrayBase) else np.asarray(indices)
+    if not isinstance(positions, ArrayBase) and not positions.size:
+        positions = positions.astype(np.int64)
+    if positions.dtype.kind not in "iu":
+        raise DTypeError(bad("take", "indices", positions.dtype, "integers"))
+    positions = _within("take", positions, array.shape[at], mode)
+    taken: Array = array[(slice(None),) * at + (positions,)]
     return taken
 
 

@@ -88,11 +88,11 @@ def with_imag(x: ArrayBase, value: Any) -> Array:
 
 def _parts(name: str, x: Array, value: Any) -> Array:
     """Return values that are set, in the dtype of the parts."""
-    given = as_array(name, "value", value)
+    values = as_array(name, "value", value)
     dtype = real(x).dtype
-    if given.dtype.kind == "c" or not np.can_cast(given.dtype, dtype, "unsafe"):
-        raise DTypeError(bad(name, "value", given.dtype, f"a dtype that {dtype} can hold"))
-    return regrid(cast(broadcast_to(given, x.expr.grid.shape), dtype), x.expr.grid)
+    if values.dtype.kind == "c" or not np.can_cast(values.dtype, dtype, "unsafe"):
+        raise DTypeError(bad(name, "value", values.dtype, f"a dtype that {dtype} can hold"))
+    return regrid(cast(broadcast_to(values, x.expr.grid.shape), dtype), x.expr.grid)
 
 
 def resize_array(x: ArrayBase, new_shape: Any) -> Array:

@@ -170,9 +170,9 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, casting: 
     known = (*mine, *theirs)
     # An axis that is one long in both operands belongs to neither: it is put in at the end.
     kept = tuple(a for a in (*range(n), row, column) if a in known)
-    found = contract("matmul", left, right, (mine, theirs, kept))
-    shape = (*batch, *(found.shape[len([a for a in kept if a < n]) :]))
-    return deliver("matmul", found if found.shape == shape else found.reshape(shape), out, broadcasts=True)
+    product = contract("matmul", left, right, (mine, theirs, kept))
+    shape = (*batch, *(product.shape[len([a for a in kept if a < n]) :]))
+    return deliver("matmul", product if product.shape == shape else product.reshape(shape), out, broadcasts=True)
 
 
 def _batch_labels(array: Array, count: int, batch: tuple[int, ...]) -> tuple[Array, Labels]:
@@ -241,9 +241,9 @@ def _pairs(left: ArrayBase, right: ArrayBase, axes: Any) -> tuple[list[int], lis
         return list(range(left.ndim - int(axes), left.ndim)), list(range(int(axes)))
     if not isinstance(axes, Sequence) or len(axes) != 2:
         raise ArgumentError(bad("tensordot", "axes", axes, "an integer or a pair of sequences of axes"))
-    given = [a if isinstance(a, Sequence) else (a,) for a in axes]
-    first = [check_axis("tensordot", i, left.ndim, "axes") for i in given[0]]
-    second = [check_axis("tensordot", i, right.ndim, "axes") for i in given[1]]
+    axis_lists = [a if isinstance(a, Sequence) else (a,) for a in axes]
+    first = [check_axis("tensordot", i, left.ndim, "axes") for i in axis_lists[0]]
+    second = [check_axis("tensordot", i, right.ndim, "axes") for i in axis_lists[1]]
     if len(first) != len(second) or len(set(first)) != len(first) or len(set(second)) != len(second):
         raise ShapeError(bad("tensordot", "axes", axes, "as many axes of a as of b, each once"))
     return first, second
@@ -354,5 +354,5 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     array([[0, 0, 0],
            [0, 1, 2]])
     """
-    found = multiply(as_array("outer", "a", a).reshape(-1, 1), as_array("outer", "b", b).reshape(-1))
-    return deliver("outer", found, out, broadcasts=True)
+    products = multiply(as_array("outer", "a", a).reshape(-1, 1), as_array("outer", "b", b).reshape(-1))
+    return deliver("outer", products, out, broadcasts=True)

@@ -90,11 +90,11 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
 
 def _product_dtype(operation: str, left: Array, right: Array) -> np.dtype[Any]:
     try:
-        found: np.dtype[Any] = np.matmul(np.empty((0, 0), left.dtype), np.empty((0, 0), right.dtype)).dtype
+        dtype: np.dtype[Any] = np.matmul(np.empty((0, 0), left.dtype), np.empty((0, 0), right.dtype)).dtype
     except TypeError as error:
         kinds = f"{left.dtype}, {right.dtype}"
         raise DTypeError(f"{operation}: operands have dtypes {kinds}; expected numbers or bool") from error
-    return found
+    return dtype
 
 
 def matvec(x1: Any, x2: Any, /) -> Array:
@@ -131,8 +131,8 @@ def matvec(x1: Any, x2: Any, /) -> Array:
     _check("matvec", "x1", matrix, vector)
     if matrix.shape[-1] != vector.shape[-1]:
         raise ShapeError(bad("matvec", "x2", vector.shape, f"(..., {matrix.shape[-1]}), to fit x1 of {matrix.shape}"))
-    found: Array = matmul(matrix, expand_dims(vector, -1))[..., 0]
-    return found
+    product: Array = matmul(matrix, expand_dims(vector, -1))[..., 0]
+    return product
 
 
 def vecmat(x1: Any, x2: Any, /) -> Array:
@@ -171,8 +171,8 @@ def vecmat(x1: Any, x2: Any, /) -> Array:
         raise ShapeError(bad("vecmat", "x1", vector.shape, f"(..., {matrix.shape[-2]}), to fit x2 of {matrix.shape}"))
     if vector.dtype.kind == "c":
         vector = conjugate(vector)
-    found: Array = matmul(expand_dims(vector, -2), matrix)[..., 0, :]
-    return found
+    product: Array = matmul(expand_dims(vector, -2), matrix)[..., 0, :]
+    return product
 
 
 def _check(operation: str, name: str, matrix: Array, vector: Array) -> None:

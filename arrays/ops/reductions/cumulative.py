@@ -133,8 +133,8 @@ def _flat(operation: str, a: Any, axis: Any, dtype: Any, out: Any, method: Any, 
     x = as_array(operation, "a", a)
     if axis is None or (x.ndim == 0 and axis in (0, -1)):
         x, axis = ravel(x), 0
-    found = accumulate(ufunc, x, axis, dtype_by_out(x, dtype, out), operation)
-    put: Array = deliver_reduced(operation, found, out)
+    accumulated = accumulate(ufunc, x, axis, dtype_by_out(x, dtype, out), operation)
+    put: Array = deliver_reduced(operation, accumulated, out)
     return put
 
 
@@ -146,14 +146,14 @@ def _cumulative(operation: str, x: Any, axis: Any, dtype: Any, out: Any, initial
         raise AxisError(bad(operation, "axis", axis, f"an axis of an array of {array.ndim} axes"))
     if not isinstance(initial, bool | np.bool):
         raise ArgumentError(bad(operation, "include_initial", initial, "True or False"))
-    found = accumulate(ufunc, array, 0 if axis is None else axis, dtype_by_out(array, dtype, out), operation)
+    accumulated = accumulate(ufunc, array, 0 if axis is None else axis, dtype_by_out(array, dtype, out), operation)
     if initial:
         at = check_axis(operation, 0 if axis is None else axis, array.ndim)
-        axes = list(found.expr.grid.axes)
+        axes = list(accumulated.expr.grid.axes)
         sizes = axes[at].sizes()
         axes[at] = Axis.of_sizes((sizes[0] + 1, *sizes[1:]))
-        found = _shift_along(found, at, axes, found.dtype.type(ufunc.identity))
-    put: Array = deliver_reduced(operation, found, out)
+        accumulated = _shift_along(accumulated, at, axes, accumulated.dtype.type(ufunc.identity))
+    put: Array = deliver_reduced(operation, accumulated, out)
     return put
 
 

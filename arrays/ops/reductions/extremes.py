@@ -85,8 +85,8 @@ def min(
     np.int64(1)
     """
     refuse("min", unknown, ["axis", "out", "keepdims", "initial", "where"])
-    found = reduce_from("min", a, axis, None, keepdims, initial, where)
-    return deliver_reduced("min", found, out)  # type: ignore[no-any-return]
+    least = reduce_from("min", a, axis, None, keepdims, initial, where)
+    return deliver_reduced("min", least, out)  # type: ignore[no-any-return]
 
 
 @reduces_selection
@@ -147,8 +147,8 @@ def max(
     array([1., 1.])
     """
     refuse("max", unknown, ["axis", "out", "keepdims", "initial", "where"])
-    found = reduce_from("max", a, axis, None, keepdims, initial, where)
-    return deliver_reduced("max", found, out)  # type: ignore[no-any-return]
+    greatest = reduce_from("max", a, axis, None, keepdims, initial, where)
+    return deliver_reduced("max", greatest, out)  # type: ignore[no-any-return]
 
 
 def ptp(a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False) -> Array:
@@ -192,8 +192,8 @@ def ptp(a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False) -> A
         raise DTypeError(bad("ptp", "a", array.dtype, "an array of numbers or times, not of bool"))
     if array._unsized is None and not count_reduced(array.shape, find_axes("ptp", axis, array.ndim)):
         raise ShapeError(f"ptp: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
-    found = subtract(max(array, axis, keepdims=keepdims), min(array, axis, keepdims=keepdims))
-    return deliver("ptp", found, out)  # type: ignore[no-any-return]
+    spread = subtract(max(array, axis, keepdims=keepdims), min(array, axis, keepdims=keepdims))
+    return deliver("ptp", spread, out)  # type: ignore[no-any-return]
 
 
 def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
@@ -335,8 +335,8 @@ def any(
     array([False,  True])
     """
     refuse("any", unknown, ["axis", "out", "keepdims", "where"])
-    given = mask_out("any", a, where, False)
-    return deliver_reduced("any", reduce_to("any", given, axis, keepdims, None), out)  # type: ignore[no-any-return]
+    masked = mask_out("any", a, where, False)
+    return deliver_reduced("any", reduce_to("any", masked, axis, keepdims, None), out)  # type: ignore[no-any-return]
 
 
 @reduces_selection
@@ -382,8 +382,8 @@ def all(
     array([False,  True])
     """
     refuse("all", unknown, ["axis", "out", "keepdims", "where"])
-    given = mask_out("all", a, where, True)
-    return deliver_reduced("all", reduce_to("all", given, axis, keepdims, None), out)  # type: ignore[no-any-return]
+    masked = mask_out("all", a, where, True)
+    return deliver_reduced("all", reduce_to("all", masked, axis, keepdims, None), out)  # type: ignore[no-any-return]
 
 
 amin = min

@@ -212,8 +212,8 @@ def reduce_from(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initi
         grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
         return make(Constant(initial), (), grid, target)
     empty = name in ("sum", "prod") or step.ufunc.identity is not None
-    found = reduce_to(name, left, axis, keepdims, wanted, empty=empty)
-    return found if initial is None else step(found, initial)
+    reduction = reduce_to(name, left, axis, keepdims, wanted, empty=empty)
+    return reduction if initial is None else step(reduction, initial)
 
 
 _REDUCTIONS = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max"}
@@ -223,8 +223,8 @@ _LOGICAL = {"logical_and": "all", "logical_or": "any"}
 def reduce_by(ufunc: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Array:
     """Return a ufunc's `reduce`."""
     if ufunc in _LOGICAL and dtype in (None, bool, np.bool) and initial in (None, np._NoValue):
-        given = mask_out(ufunc, a, where, ufunc == "logical_and")
-        return deliver_reduced(ufunc, reduce_to(_LOGICAL[ufunc], given, axis, keepdims, None), out)  # type: ignore[no-any-return]
+        masked = mask_out(ufunc, a, where, ufunc == "logical_and")
+        return deliver_reduced(ufunc, reduce_to(_LOGICAL[ufunc], masked, axis, keepdims, None), out)  # type: ignore[no-any-return]
     name = _REDUCTIONS.get(ufunc, ufunc)
     if name == ufunc and (name not in FOLDS or dtype is not None):
         raise ArgumentError(

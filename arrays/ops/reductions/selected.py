@@ -42,10 +42,10 @@ def reduces_selection(function: F) -> F:
     def either(*args: Any, **keywords: Any) -> Any:
         first = args[0] if args else keywords.get("a")
         if isinstance(first, ArrayBase) and first._unsized is not None and first._unsized.chosen is not None:
-            given = signature.bind(*args, **keywords).arguments
-            found = _reduce(name, function, first._unsized.chosen, {k: v for k, v in given.items() if k != "a"})
-            if found is not None:
-                return found
+            arguments = signature.bind(*args, **keywords).arguments
+            reduction = _reduce(name, function, first._unsized.chosen, {k: v for k, v in arguments.items() if k != "a"})
+            if reduction is not None:
+                return reduction
         return function(*args, **keywords)
 
     return cast("F", either)
@@ -70,19 +70,19 @@ def _reduce(name: str, function: Callable[..., Any], chosen: Chosen, given: dict
     if name in PAIRED and given.get("initial") is None:
         if len(axes) < ndim or mask.ndim < whole.ndim:
             return None
-        found = _paired(name, whole, mask, given)
-        if found is None:
+        reduction = _paired(name, whole, mask, given)
+        if reduction is None:
             return None
     else:
         for _ in range(whole.ndim - chosen.axis - mask.ndim):
             mask = expand_dims(mask, mask.ndim)
         if name == "count_nonzero":
-            found = function(choose(name, mask, whole, np.zeros((), whole.dtype)[()]), reduced)
+            reduction = function(choose(name, mask, whole, np.zeros((), whole.dtype)[()]), reduced)
         else:
-            found = function(whole, reduced, where=mask, **given)
+            reduction = function(whole, reduced, where=mask, **given)
     if keepdims:
-        found = expand_dims(found, sorted(axes))
-    return (deliver if name == "std" else deliver_reduced)(name, found, out)
+        reduction = expand_dims(reduction, sorted(axes))
+    return (deliver if name == "std" else deliver_reduced)(name, reduction, out)
 
 
 def _paired(name: str, whole: Array, mask: Array, given: dict[str, Any]) -> Array | None:
@@ -102,5 +102,5 @@ def _paired(name: str, whole: Array, mask: Array, given: dict[str, Any]) -> Arra
     pairs = apply("getitem", "pair", (whole, mask), lambda x, m: np.empty(0, record))
     axes = tuple(range(pairs.ndim))
     grid = reduce_grid(pairs.expr.grid, axes, keepdims=False)
-    found: Array = make(Reduce(f"selected_{name}", axes, False, ddof), (pairs,), grid, inner)
-    return cast_to(found, target)
+    reduction: Array = make(Reduce(f"selected_{name}", axes, False, ddof), (pairs,), grid, inner)
+    return cast_to(reduction, target)

@@ -110,8 +110,8 @@ def var(
     np.float64(1.6666666666666667)
     """
     refuse("var", unknown, _SPREAD)
-    found = _find_spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
-    return deliver_reduced("var", found, out)  # type: ignore[no-any-return]
+    variance = _find_spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+    return deliver_reduced("var", variance, out)  # type: ignore[no-any-return]
 
 
 @reduces_selection
@@ -186,8 +186,8 @@ def std(
     np.float64(1.0)
     """
     refuse("std", unknown, _SPREAD)
-    found = _find_spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
-    return deliver_inexact("std", found, out)  # type: ignore[no-any-return]
+    deviation = _find_spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+    return deliver_inexact("std", deviation, out)  # type: ignore[no-any-return]
 
 
 def _find_spread(
@@ -217,8 +217,8 @@ def _find_spread(
         known = None
     if where is True and known is None and wanted is None:
         return cast(reduce_to(name, array, axis, keepdims, None, ddof=free), target)
-    found = _add_squares(name, array, axis, free, keepdims, where, known, wanted)
-    return found if divides_in_out(wanted, out) else cast(found, target)
+    spread = _add_squares(name, array, axis, free, keepdims, where, known, wanted)
+    return spread if divides_in_out(wanted, out) else cast(spread, target)
 
 
 def _add_squares(
@@ -244,8 +244,8 @@ def _add_squares(
     total = reduce_to("sum", mask_out(name, multiply(rest, rest), where, 0), axis, keepdims, wanted)
     if where is True:
         warn_of_few(name, count, ddof)
-        found = divide(total, max(count - ddof, 0.0))
+        variance = divide(total, max(count - ddof, 0.0))
     else:
-        found = apply(name, "divide_by_freedom", (total, subtract(count, ddof)), np.divide)
-    spread: Array = sqrt(found) if name == "std" else found
+        variance = apply(name, "divide_by_freedom", (total, subtract(count, ddof)), np.divide)
+    spread: Array = sqrt(variance) if name == "std" else variance
     return spread

@@ -87,8 +87,8 @@ def sum(
     np.int64(112)
     """
     refuse("sum", unknown, ["axis", "dtype", "out", "keepdims", "initial", "where"])
-    found = reduce_from("sum", a, axis, dtype_by_out(a, dtype, out), keepdims, initial, where)
-    return deliver_reduced("sum", found, out)  # type: ignore[no-any-return]
+    total = reduce_from("sum", a, axis, dtype_by_out(a, dtype, out), keepdims, initial, where)
+    return deliver_reduced("sum", total, out)  # type: ignore[no-any-return]
 
 
 @reduces_selection
@@ -151,8 +151,8 @@ def prod(
     np.int64(48)
     """
     refuse("prod", unknown, ["axis", "dtype", "out", "keepdims", "initial", "where"])
-    found = reduce_from("prod", a, axis, dtype_by_out(a, dtype, out), keepdims, initial, where)
-    return deliver_reduced("prod", found, out)  # type: ignore[no-any-return]
+    product = reduce_from("prod", a, axis, dtype_by_out(a, dtype, out), keepdims, initial, where)
+    return deliver_reduced("prod", product, out)  # type: ignore[no-any-return]
 
 
 @reduces_selection
@@ -259,5 +259,5 @@ def mean(
     wide = np.dtype(np.float32) if target == np.float16 else target
     count = count_where("mean", where, array.shape, axis, keepdims)
     total = reduce_to("sum", mask_out("mean", array, where, 0), axis, keepdims, wide)
-    found = apply("mean", "divide_by_count", (total, count), np.divide)
-    return deliver_reduced("mean", cast(found, target) if whole else found, out)  # type: ignore[no-any-return]
+    average = apply("mean", "divide_by_count", (total, count), np.divide)
+    return deliver_reduced("mean", cast(average, target) if whole else average, out)  # type: ignore[no-any-return]

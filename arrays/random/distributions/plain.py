@@ -204,10 +204,10 @@ def _bound(operation: str, argument: str, value: Any) -> Any:
         return int(value)
     if not isinstance(value, ArrayBase | np.ndarray | list | tuple):
         raise ArgumentError(bad(operation, argument, value, "an integer or an array of integers"))
-    found = as_array(operation, argument, value)
-    if found.dtype.kind not in "iu":
-        raise ArgumentError(bad(operation, argument, found.dtype, "integers"))
-    return found
+    array = as_array(operation, argument, value)
+    if array.dtype.kind not in "iu":
+        raise ArgumentError(bad(operation, argument, array.dtype, "integers"))
+    return array
 
 
 def _to_signed(bound: Any) -> Any:

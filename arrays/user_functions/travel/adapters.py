@@ -31,21 +31,21 @@ class RecordFunction:
 
     def __call__(self, *blocks: Any, **keywords: Any) -> Any:
         """Call the function; put what it returns into records."""
-        made = self.function(*blocks, **keywords)
+        returned = self.function(*blocks, **keywords)
         if self.record is None:
-            return made[0] if self.several else made
+            return returned[0] if self.several else returned
         names = self.record.names or ()
         called = str(getattr(self.function, "__name__", "func"))
-        parts = [plain(called, m) for m in made]
+        parts = [plain(called, m) for m in returned]
         if len(parts) != len(names):
             raise ValueError(f"the function returned {len(parts)} results; expected {len(names)}")
         cores = [self.record[name].shape for name in names]
         outer = np.broadcast_shapes(*(p.shape[: p.ndim - len(c)] for p, c in zip(parts, cores, strict=True)))
-        found = np.empty(outer, self.record)
+        records = np.empty(outer, self.record)
         for name, part in zip(names, parts, strict=True):
             check_kept(called, part, self.record[name].base)
-            found[name] = part
-        return found
+            records[name] = part
+        return records
 
 
 @dataclass(frozen=True)
@@ -77,23 +77,23 @@ class ArrowBlocks:
     def __call__(self, *blocks: Any, **keywords: Any) -> Any:
         """Call the function; return a NumPy array, over the same bytes where it can be."""
         try:
-            given = [give_block(np.asarray(block)) for block in blocks[: self.count]]
+            arrow_blocks = [give_block(np.asarray(block)) for block in blocks[: self.count]]
         except BadValue as error:
             raise BadValue(f"map_blocks: argument 'blocks' is 'arrow', and {error}; expected 'numpy'") from error
-        made = self.function(*given, *blocks[self.count :], **keywords)
-        if isinstance(made, np.ndarray | np.generic) or not is_arrow(made):
-            return made
+        returned = self.function(*arrow_blocks, *blocks[self.count :], **keywords)
+        if isinstance(returned, np.ndarray | np.generic) or not is_arrow(returned):
+            return returned
         missing = "nan" if self.dtype is None or self.dtype.kind in "fcmMV" else "raise"
         try:
-            pieces = [to_numpy(piece) for piece in settle_nulls(pieces_of(made), missing)]
+            pieces = [to_numpy(piece) for piece in settle_nulls(pieces_of(returned), missing)]
         except (TypeError, ValueError) as error:
             raise DTypeError(f"map_blocks: {self.name} returned what no array can be made of: {error}") from error
-        found = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        if self.dtype is None and found.dtype.kind in "SUV":  # Arrow's texts have no common length
-            found = found.astype(np.result_type(found, *(b for b in blocks if same_kind(b, found))))
+        array = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        if self.dtype is None and array.dtype.kind in "SUV":  # Arrow's texts have no common length
+            array = array.astype(np.result_type(array, *(b for b in blocks if same_kind(b, array))))
         if self.dtype is not None and self.dtype.kind == "c":
-            found = join_parts(found, self.ndim)
-        return found.reshape(()) if self.ndim == 0 and found.shape == (1,) else found
+            array = join_parts(array, self.ndim)
+        return array.reshape(()) if self.ndim == 0 and array.shape == (1,) else array
 
 
 def same_kind(block: Any, found: np.ndarray[Any, Any]) -> bool:
@@ -128,12 +128,12 @@ class Informed:
 
     def describe_blocks(self, block_id: tuple[int, ...]) -> dict[int | None, dict[str, Any]]:
         """Tell about the blocks of arguments and result."""
-        found: dict[int | None, dict[str, Any]] = {}
+        block_info: dict[int | None, dict[str, Any]] = {}
         for place, grid, operand_axes in self.sources:
-            found[place] = _describe_block(grid, tuple(0 if to is None else block_id[to] for to in operand_axes))
-        made = _describe_block(self.grid, block_id)
-        sizes = tuple(stop - start for start, stop in made["array-location"])
-        return found | {None: made | {"chunk-shape": sizes, "dtype": self.dtype}}
+            block_info[place] = _describe_block(grid, tuple(0 if to is None else block_id[to] for to in operand_axes))
+        result_info = _describe_block(self.grid, block_id)
+        sizes = tuple(stop - start for start, stop in result_info["array-location"])
+        return block_info | {None: result_info | {"chunk-shape": sizes, "dtype": self.dtype}}
 
 
 def _describe_block(grid: Grid, block: tuple[int, ...]) -> dict[str, Any]:
@@ -162,10 +162,10 @@ class Partial:
 
     def __call__(self, block: Any, *more: Any, **keywords: Any) -> Any:
         """Take a step."""
-        given = block if self.listed is None else self._split(block, self.axes, self.listed)
-        given = self._map_records(given) if self.fields else given
-        made = self.function(given, *more, axis=self.axes, keepdims=self.keepdims, **keywords)
-        return made if self.record is None else self.pack_records(made, self.record)
+        operand = block if self.listed is None else self._split(block, self.axes, self.listed)
+        operand = self._map_records(operand) if self.fields else operand
+        reduced = self.function(operand, *more, axis=self.axes, keepdims=self.keepdims, **keywords)
+        return reduced if self.record is None else self.pack_records(reduced, self.record)
 
     def _split(self, block: Any, axes: tuple[int, ...], size: int) -> Any:
         if not axes:
@@ -186,11 +186,11 @@ class Partial:
             came = sorted(parts) if isinstance(parts, dict) else type(parts).__name__
             raise ArgumentError(f"reduction: a function returned {came}; expected a dict of {', '.join(names)}")
         arrays = {name: plain("reduction", parts[name]) for name in names}
-        found = np.empty(np.broadcast_shapes(*(a.shape for a in arrays.values())), record)
+        records = np.empty(np.broadcast_shapes(*(a.shape for a in arrays.values())), record)
         for name, array in arrays.items():
             check_kept("reduction", array, record[name])
-            found[name] = array
-        return found
+            records[name] = array
+        return records
 
 
 @dataclass(frozen=True)
@@ -217,13 +217,13 @@ class Before:
 
     def __call__(self, block: Any) -> Any:
         """Go through what each chunk adds."""
-        found = np.empty_like(block)
+        prefixes = np.empty_like(block)
         before = np.full_like(block[(slice(None),) * self.axis + (slice(0, 1),)], self.ident)
         for k in range(block.shape[self.axis]):
             at = (slice(None),) * self.axis + (slice(k, k + 1),)
-            found[at] = before
+            prefixes[at] = before
             before = self.function(before, block[at])
-        return found
+        return prefixes
 
 
 @dataclass(frozen=True)
@@ -235,8 +235,8 @@ class Listed:
 
     def __call__(self, *blocks: Any, **keywords: Any) -> Any:
         """Call the function with lists in place of joined blocks."""
-        given = [self._split(block, axes) for block, axes in zip(blocks, self.sizes, strict=True)]
-        return self.function(*given, **keywords)
+        lists = [self._split(block, axes) for block, axes in zip(blocks, self.sizes, strict=True)]
+        return self.function(*lists, **keywords)
 
     def _split(self, block: Any, axes: tuple[tuple[int, tuple[int, ...]], ...]) -> Any:
         if not axes:

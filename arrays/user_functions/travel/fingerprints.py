@@ -87,20 +87,20 @@ def _function(obj: types.FunctionType) -> tuple[Any, ...]:
 
 
 def _cells(obj: types.FunctionType) -> tuple[Any, ...]:
-    found: list[Any] = []
+    contents: list[Any] = []
     for cell in obj.__closure__ or ():
         try:
-            found.append((cell.cell_contents,))
+            contents.append((cell.cell_contents,))
         except ValueError:  # what isn't assigned yet
-            found.append(())
-    return tuple(found)
+            contents.append(())
+    return tuple(contents)
 
 
 def _class(obj: type) -> tuple[Any, ...]:
     if issubclass(obj, enum.Enum):
         return obj.__qualname__, obj.__bases__, tuple((each.name, each.value) for each in obj)
-    told = {name: value for name, value in vars(obj).items() if name not in _UNTOLD}
-    return obj.__qualname__, obj.__bases__, type(obj), _items(told)
+    attributes = {name: value for name, value in vars(obj).items() if name not in _UNTOLD}
+    return obj.__qualname__, obj.__bases__, type(obj), _items(attributes)
 
 
 def _items(some: dict[str, Any]) -> tuple[Any, ...]:

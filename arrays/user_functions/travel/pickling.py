@@ -92,9 +92,9 @@ def payload(
             f"{operation}: argument 'func', the function {name!r} with its arguments, can't be pickled: "
             f"{type(error).__name__}: {error}; expected one that can travel to other processes"
         ) from error
-    made = Payload(shown, pickled, digest, tuple(used))
-    made.memory = None if memory is None else float(memory)
-    return made
+    packed = Payload(shown, pickled, digest, tuple(used))
+    packed.memory = None if memory is None else float(memory)
+    return packed
 
 
 def _digest(function: Any, pickled: bytes) -> str:
@@ -149,13 +149,13 @@ def _cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
 
 def find_ufunc(name: str) -> Any:
     """Return a ufunc that the script has made, which is known to the process that runs the script alone."""
-    found = getattr(sys.modules["__main__"], name, None)
-    if not isinstance(found, np.ufunc):
+    ufunc = getattr(sys.modules["__main__"], name, None)
+    if not isinstance(ufunc, np.ufunc):
         raise ArgumentError(
             f"the ufunc {name!r} was made by the script, as by numba.vectorize(target='parallel'), and can't travel to "
             "other processes; expected one of a module that they can import, or one made by the function that uses it"
         )
-    return found
+    return ufunc
 
 
 class OfNumbagg:
@@ -182,9 +182,9 @@ def function_of(ufunc: np.ufunc, *dtypes: Any) -> Any:
     if hasattr(sys.modules.get("numbagg"), ufunc.__name__):
         for dtype in ((), *((d,) for d in dtypes)):
             with contextlib.suppress(TypeError):
-                found = OfNumbagg(ufunc.__name__, *dtype)
-                if found.find() is ufunc:
-                    return found
+                stand_in = OfNumbagg(ufunc.__name__, *dtype)
+                if stand_in.find() is ufunc:
+                    return stand_in
     for holder in gc.get_referrers(ufunc):
         for each in gc.get_referrers(holder) if isinstance(holder, dict) else (holder,):
             if type(each).__module__.startswith("numba.") and getattr(each, "ufunc", None) is ufunc:
@@ -279,10 +279,10 @@ def call_on_samples(
     instead: str | None = "dtype",
 ) -> Any:
     """Return what a function gives for small arrays; errors name the argument without which it is tried."""
-    called, given, named = as_ranks_see((function, extra, keywords))
+    called, positional, named = as_ranks_see((function, extra, keywords))
     try:
         with np.errstate(all="ignore"), trying():
-            return called(*samples, *given, **named)
+            return called(*samples, *positional, **named)
     except Exception as error:
         tried = "arrays of one element" if all(sample.size == 1 for sample in samples) else "small arrays of ones"
         likely = f", such as {instead}={str(samples[0].dtype)!r}," if samples else ""
@@ -316,6 +316,6 @@ def infer_result(
     instead: str | None = "dtype",
 ) -> tuple[DType, tuple[int, ...]]:
     """Return the dtype and the shape of what a function gives for small arrays."""
-    made = call_on_samples(operation, function, samples, extra, keywords, name, instead)
-    found = plain(f"{operation}: {name or name_of(function)}", made)
-    return check_dtype(operation, "dtype", found.dtype), found.shape
+    returned = call_on_samples(operation, function, samples, extra, keywords, name, instead)
+    array = plain(f"{operation}: {name or name_of(function)}", returned)
+    return check_dtype(operation, "dtype", array.dtype), array.shape

@@ -26,18 +26,18 @@ def count_additions(roots: Sequence[Expr]) -> None:
     if not any_adders():
         return
     pins: list[Pin] = []
-    found: list[Adder] = []
+    adders: list[Adder] = []
     for node in walk(list(roots), _is_counted):
         if isinstance(node.pin, Pin) and not node.pin.counted:
             pins.append(node.pin)
-        found += _adders(node)
-    if not found:
+        adders += _adders(node)
+    if not adders:
         return
     for pin in pins:
         if pin.held:
             pin.wait()
             pin.counted = True
-    for each in found:
+    for each in adders:
         for noted in each.take():
             for token in noted:
                 array = arrays.get(token)

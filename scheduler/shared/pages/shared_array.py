@@ -295,6 +295,6 @@ def _hold(lease: object) -> None:
 
 def _let_engine_forget() -> None:
     """Have the engine let go of the stages of what has ended."""
-    found = running()
-    if found is not None and not found.closed:
-        found.engine.ask(lambda engine: None)
+    session = running()
+    if session is not None and not session.closed:
+        session.engine.ask(lambda engine: None)

@@ -78,9 +78,9 @@ class Pages:
         return [*self._files, *(f for v in list(self._others) for f in v.files)]
 
     def _make_file(self, pages: int) -> PageFile:
-        made = PageFile(f"windrow-pages-{self.layout.token}-{next(_numbers)}", pages * self.layout.page)
-        watch(made)
-        return made
+        file = PageFile(f"windrow-pages-{self.layout.token}-{next(_numbers)}", pages * self.layout.page)
+        watch(file)
+        return file
 
     def lease(self) -> Lease:
         """Return what keeps the present version; its name is that of `lease.version.shared`."""
@@ -92,9 +92,9 @@ class Pages:
             self._present = Version(tuple(self._files), table, share(SharedSnapshot(self.layout, table, number)))
             living[number] = self._present
             self._others.add(self._present)
-        made = Lease(self._present)
-        self._present.leases.add(made)
-        return made
+        lease = Lease(self._present)
+        self._present.leases.add(lease)
+        return lease
 
     def is_at(self, lease: Lease) -> bool:
         """Tell whether nothing was written since a lease was made."""
@@ -155,18 +155,18 @@ class Pages:
 
     def _sweep(self) -> None:
         """Give back the memory of places that no version has a page in."""
-        found: dict[int, tuple[PageFile, Array]] = {}
+        live_pages: dict[int, tuple[PageFile, Array]] = {}
         versions = [(tuple(self._files), self._file, self._slot)]
         versions += [(v.files, v.table.file, v.table.slot) for v in list(self._others)]
         for files, file, slot in versions:
             for k, each in enumerate(files):
-                _, live = found.setdefault(id(each), (each, np.zeros(each.name.nbytes // self.layout.page, bool)))
+                _, live = live_pages.setdefault(id(each), (each, np.zeros(each.name.nbytes // self.layout.page, bool)))
                 live[slot[file == k]] = True
         if far():
             alive = np.unique(np.concatenate([self._number, *(v.table.number for v in list(self._others))]))
             forget_pages(np.setdiff1d(self._known, alive, assume_unique=True))
             self._known = alive
-        for each, live in found.values():
+        for each, live in live_pages.values():
             dead = np.flatnonzero(~live & ~each.freed) if each.freed is not None else np.flatnonzero(~live)
             if len(dead):
                 each.freed = ~live

@@ -53,15 +53,15 @@ class Base:
         """Return a rank of the communicator; None for PROC_NULL."""
         if self._is_freed:
             raise ClusterError(f"{call}: the communicator was freed")
-        found = operator.index(rank)
-        if 0 <= found < self._size:
-            return found
-        if found == values().proc_null:
+        peer = operator.index(rank)
+        if 0 <= peer < self._size:
+            return peer
+        if peer == values().proc_null:
             return None
         raise BadValue(bad(call, argument, rank, f"a rank below {self._size}, or PROC_NULL"))
 
     def _root(self, call: str, root: Any) -> int:
-        found = operator.index(root)
-        if not 0 <= found < self._size:
+        root_rank = operator.index(root)
+        if not 0 <= root_rank < self._size:
             raise BadValue(bad(call, "root", root, f"a rank below {self._size}"))
-        return found
+        return root_rank

@@ -134,8 +134,8 @@ def _parts(
 ) -> tuple[Sequence[BufferRegion], list[BufferRegion]]:
     """Return a buffer's part for each member, and what is to be closed when they were received."""
     if vector:
-        found = regions(name, spec, writable, size)
-        return found, [x for x in found if x.unpack is not None]
+        parts = regions(name, spec, writable, size)
+        return parts, [x for x in parts if x.unpack is not None]
     whole = region(name, spec, writable, size)
     return split(whole, size), [whole] if whole.unpack is not None else []
 
@@ -217,8 +217,10 @@ def _contributions(call: str, apply: Any, given: list[BufferRegion]) -> tuple[li
     sizes = [(len(x.flat), x.dtype) for x in given]
     for rank, size in enumerate(sizes):
         if size != sizes[0]:
-            told = [f"{nbytes} bytes of {dtype}" for nbytes, dtype in (sizes[0], size)]
-            raise BadValue(f"{call}: rank 0 brings {told[0]}, rank {rank} {told[1]}; expected the same of all")
+            size_texts = [f"{nbytes} bytes of {dtype}" for nbytes, dtype in (sizes[0], size)]
+            raise BadValue(
+                f"{call}: rank 0 brings {size_texts[0]}, rank {rank} {size_texts[1]}; expected the same of all"
+            )
     fold = RankFold(call, apply, given[0])
     return [x.flat.view(fold.dtype) for x in given], fold
 

@@ -54,12 +54,12 @@ class RankGrid:
         """Return who stands somewhere; along periodic axes any position is somewhere."""
         if len(coords) != len(self.dims):
             raise BadValue(bad("Get_cart_rank", "coords", coords, f"{len(self.dims)} positions"))
-        found = 0
+        rank = 0
         for x, length, around in zip(coords, self.dims, self.periods, strict=True):
             if not around and not 0 <= x < length:
                 raise BadValue(bad("Get_cart_rank", "coords", coords, f"positions within {list(self.dims)}"))
-            found = found * length + int(x) % length
-        return found
+            rank = rank * length + int(x) % length
+        return rank
 
     def shift(self, rank: int, direction: int, disp: int) -> tuple[int, int]:
         """Return whom a rank gets data from, and whom it gives its own to, when all move along an axis."""

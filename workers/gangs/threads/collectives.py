@@ -29,13 +29,13 @@ class Collectives(Base):
 
     def gather(self, sendobj: Any, root: int = 0) -> list[Any] | None:
         """Return a list of all objects at the root."""
-        found: list[Any] | None = self._meet(objects.gather(self._rank, self._root("gather", root), sendobj))
-        return found
+        items: list[Any] | None = self._meet(objects.gather(self._rank, self._root("gather", root), sendobj))
+        return items
 
     def allgather(self, sendobj: Any) -> list[Any]:
         """Return a list of all objects."""
-        found: list[Any] = self._meet(objects.allgather(sendobj))
-        return found
+        items: list[Any] = self._meet(objects.allgather(sendobj))
+        return items
 
     def scatter(self, sendobj: Iterable[Any] | None = None, root: int = 0) -> Any:
         """Return this member's object of the root's list."""
@@ -43,8 +43,8 @@ class Collectives(Base):
 
     def alltoall(self, sendobj: Iterable[Any]) -> list[Any]:
         """Return this member's object of everybody's list."""
-        found: list[Any] = self._meet(objects.alltoall(self._size, sendobj))
-        return found
+        items: list[Any] = self._meet(objects.alltoall(self._size, sendobj))
+        return items
 
     def reduce(self, sendobj: Any, op: Any = "sum", root: int = 0) -> Any:
         """Return all objects in one at the root."""

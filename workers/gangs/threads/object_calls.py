@@ -93,7 +93,7 @@ def scan(x: Any, op: Any, exclusive: bool) -> MemberCall:
 
 
 def _each(name: str, items: Iterable[Any] | None, size: int) -> list[Frozen]:
-    found = [] if items is None else [Frozen(x) for x in items]
-    if len(found) != size:
-        raise BadValue(f"{name}: {len(found)} objects; expected {size}, one for each member")
-    return found
+    frozen_items = [] if items is None else [Frozen(x) for x in items]
+    if len(frozen_items) != size:
+        raise BadValue(f"{name}: {len(frozen_items)} objects; expected {size}, one for each member")
+    return frozen_items

@@ -61,9 +61,9 @@ class PointToPoint(Base):
         """Send an object and receive another."""
         receiving = self._post_receive("sendrecv", None, source, recvtag)
         sending = self._post_object("sendrecv", sendobj, dest, sendtag)
-        found = self._wait(receiving, status)
+        received = self._wait(receiving, status)
         self._wait(sending)
-        return found
+        return received
 
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send a buffer."""
@@ -207,10 +207,10 @@ class PointToPoint(Base):
 
     def _wanted(self, call: str, source: int | None, tag: int | None) -> ReceiveFilter | None:
         """Return which messages are asked for; None for those of PROC_NULL."""
-        found = values()
-        if source == found.any_source:
+        constants = values()
+        if source == constants.any_source:
             source = None
-        if tag == found.any_tag:
+        if tag == constants.any_tag:
             tag = None
         if source is not None:
             source = self._peer(call, "source", source)

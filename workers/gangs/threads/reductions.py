@@ -90,11 +90,11 @@ def operation(call: str, op: Any) -> Operation:
 @lru_cache(1)
 def _predefined(module: ModuleType) -> dict[int, Operation]:
     """Return mpi4py's operations by identity: they live as long as their module."""
-    found = {}
+    operations = {}
     for name, ours in _NAMED.items():
         theirs = getattr(module, name.upper())
-        found[id(theirs)] = Operation(name, theirs, ours.ufunc, theirs)
-    return found
+        operations[id(theirs)] = Operation(name, theirs, ours.ufunc, theirs)
+    return operations
 
 
 class RankFold:
@@ -167,9 +167,9 @@ class RankFold:
         return self._op.ufunc(x, y, out=out, casting="unsafe")  # type: ignore[misc]
 
     def _by_mpi(self, x: Any, y: Any, out: Any) -> Any:
-        found = y.copy()
-        self._op.of_mpi.Reduce_local([x.view(np.uint8), self._datatype], [found.view(np.uint8), self._datatype])
-        return found
+        inoutbuf = y.copy()
+        self._op.of_mpi.Reduce_local([x.view(np.uint8), self._datatype], [inoutbuf.view(np.uint8), self._datatype])
+        return inoutbuf
 
 
 def fold_objects(op: Operation, items: list[Any]) -> Any:

@@ -122,8 +122,8 @@ class Request:
     def waitall(cls, requests: Sequence[Request], statuses: list[Any] | None = None) -> list[Any]:
         """Wait until all are over; return what each has received."""
         # Receives first: while they are waited for, others take what is sent from its buffer.
-        found = {i: x.wait(_at(statuses, i)) for i, x in enumerate(requests) if not isinstance(x._pending, Sending)}
-        return [found[i] if i in found else x.wait(_at(statuses, i)) for i, x in enumerate(requests)]
+        received = {i: x.wait(_at(statuses, i)) for i, x in enumerate(requests) if not isinstance(x._pending, Sending)}
+        return [received[i] if i in received else x.wait(_at(statuses, i)) for i, x in enumerate(requests)]
 
     @classmethod
     def waitany(cls, requests: Sequence[Request], status: Any = None) -> tuple[int, Any]:
@@ -173,10 +173,10 @@ class Request:
         """Return the positions of those that are over, and what they have received."""
         if not any(requests):
             return None, None
-        found = cls._with_others(requests, statuses, [], [])
-        if not found[0]:
+        completed = cls._with_others(requests, statuses, [], [])
+        if not completed[0]:
             time.sleep(0)
-        return found
+        return completed
 
     @classmethod
     def Waitall(cls, requests: Sequence[Request], statuses: list[Any] | None = None) -> bool:
@@ -253,8 +253,8 @@ def tell(status: Any, receiving: Receiving) -> None:
 
 def nothing_received(status: Any) -> None:
     """Tell a status of a call that wasn't one, as with PROC_NULL."""
-    found = values()
-    fill(status, found.proc_null, found.any_tag, 0)
+    constants = values()
+    fill(status, constants.proc_null, constants.any_tag, 0)
 
 
 def _at(statuses: list[Any] | None, i: int) -> Any:

@@ -11,9 +11,9 @@ class Status:
     """mpi4py's `Status`, for programs that do without mpi4py; theirs is filled as well."""
 
     def __init__(self) -> None:
-        found = values()
-        self.source = found.any_source
-        self.tag = found.any_tag
+        constants = values()
+        self.source = constants.any_source
+        self.tag = constants.any_tag
         self.error = 0
         self.nbytes = 0
 

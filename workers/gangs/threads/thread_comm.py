@@ -164,8 +164,8 @@ class ThreadComm(PointToPoint, Collectives):
         """Return a communicator of the members with the same color, by key; COMM_NULL for one of MPI.UNDEFINED."""
         if color is None or color == values().undefined:
             color = None
-        found = self._split("Split()", color, key, "the part")
-        return values().comm_null if found is None else ThreadComm(*found)
+        part = self._split("Split()", color, key, "the part")
+        return values().comm_null if part is None else ThreadComm(*part)
 
     def Split_type(self, split_type: int, key: int = 0, info: object = None) -> Any:
         """Return a communicator of all members, who share memory and all else."""
@@ -178,8 +178,8 @@ class ThreadComm(PointToPoint, Collectives):
         grid = RankGrid.of(dims, periods, self._size)
         name = f"Create_cart(dims={list(grid.dims)}, periods={list(grid.periods)})"
         shape = "×".join(map(str, grid.dims))
-        found = self._split(name, 0 if self._rank < grid.size else None, 0, f"the {shape} grid")
-        return values().comm_null if found is None else ThreadCartcomm(*found, grid)
+        part = self._split(name, 0 if self._rank < grid.size else None, 0, f"the {shape} grid")
+        return values().comm_null if part is None else ThreadCartcomm(*part, grid)
 
     def Free(self) -> None:
         """Take no more calls."""
@@ -205,7 +205,7 @@ class ThreadComm(PointToPoint, Collectives):
             parts: dict[Any, list[int]] = {}
             for rank in sorted(range(self._size), key=lambda r: (deposits[r][1], r)):
                 parts.setdefault(deposits[rank][0], []).append(rank)
-            found: list[tuple[Context, int] | None] = [None] * self._size
+            memberships: list[tuple[Context, int] | None] = [None] * self._size
             for chosen, ranks in parts.items():
                 if chosen is None:
                     continue
@@ -213,8 +213,8 @@ class ThreadComm(PointToPoint, Collectives):
                 label = what if len(ranks) == self._size else f"{what} of members {', '.join(map(str, members))}"
                 context = Context(self._group, members, label)
                 for i, r in enumerate(ranks):
-                    found[r] = context, i
-            return found
+                    memberships[r] = context, i
+            return memberships
 
         part: tuple[Context, int] | None = self._meet(MemberCall(name, (color, key), plan))
         return part

@@ -23,8 +23,8 @@ __all__ = ["block_function", "filling", "fills", "piecewise", "room", "room_of",
 def block_function(name: str) -> Callable[..., Any]:
     """Return a function of blocks by its name, "folder.module:name"."""
     module, _, function = name.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(f".{module}", __name__), function)
-    return found
+    kernel: Callable[..., Any] = getattr(importlib.import_module(f".{module}", __name__), function)
+    return kernel
 
 
 _FILLING: set[Callable[..., Any]] = set()

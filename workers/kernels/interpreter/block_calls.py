@@ -41,10 +41,10 @@ def _unpickle(pickled: bytes) -> _Loaded:
     One that uses a shared object is kept no longer than that is.
     """
     with _guard:
-        found = _kept.get(pickled)
-        if found is not None:
+        cached = _kept.get(pickled)
+        if cached is not None:
             _kept.move_to_end(pickled)
-            return found
+            return cached
     with shared_objects.finding() as shared:
         loaded: _Loaded = pickle.loads(pickled)
     with _guard:
@@ -100,11 +100,11 @@ def call_function(value: Call, args: list[Array | list[Array]], stage: Stage, bl
         built_in = block_function(op.function)
         if fills(built_in):
             keywords["out"] = out
-        made = np.asarray(built_in(*args, *op.params, **keywords))
+        values = np.asarray(built_in(*args, *op.params, **keywords))
     else:
         assert isinstance(op, MapBlocks)
-        function, extra, given = _unpickle(op.payload.pickled)
-        keywords = dict(given)
+        function, extra, user_keywords = _unpickle(op.payload.pickled)
+        keywords = dict(user_keywords)
         if "block_id" in op.wants:
             keywords["block_id"] = stage.domain.index(block)
         if "out" in op.wants:
@@ -113,16 +113,16 @@ def call_function(value: Call, args: list[Array | list[Array]], stage: Stage, bl
             with usual_warnings(), collecting(op.adds, block):
                 with interruptible(current_batch()):
                     returned = function(*args, *extra, **keywords)
-                made = out if returned is out else plain(op.label, returned)
+                values = out if returned is out else plain(op.label, returned)
         except Exception as error:
             if isinstance(error, ValueError) and "read-only" in str(error):
                 error.add_note(f"{op.label}: the blocks a function is given are read-only; write to a copy of them")
             raise BlockError(block, error) from error
-    if made.shape != out.shape:
+    if values.shape != out.shape:
         raise ShapeError(
-            f"{op.label}: the function returned shape {made.shape} for block {stage.domain.index(block)}; "
+            f"{op.label}: the function returned shape {values.shape} for block {stage.domain.index(block)}; "
             f"expected {out.shape}, as the result's chunks have it"
         )
-    if made.dtype != out.dtype and not isinstance(op, BlockFunction):
-        check_kept(op.label, made, out.dtype, f" for block {stage.domain.index(block)}")
-    return made
+    if values.dtype != out.dtype and not isinstance(op, BlockFunction):
+        check_kept(op.label, values, out.dtype, f" for block {stage.domain.index(block)}")
+    return values

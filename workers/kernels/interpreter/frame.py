@@ -119,8 +119,8 @@ class Frame:
 
         None where the frame is wide and no course takes it.
         """
-        if (made := self.reduce_by_course()) is not None or self.is_wide:
-            return made
+        if (partials := self.reduce_by_course()) is not None or self.is_wide:
+            return partials
         out: Array | None = None
         for kept, part in self.reduce_parts():
             if part.shape == self.partial_shape:
@@ -142,9 +142,9 @@ class Frame:
         """Return a partial result for each block where a course makes them."""
         level = self.program.level
         assert level is not None
-        if (found := courses.reduce(self)) is None:
+        if (states := courses.reduce(self)) is None:
             return None
-        return self.head.close(tuple(found) if level.parts else found[0], self.partial_shape[1:])
+        return self.head.close(tuple(states) if level.parts else states[0], self.partial_shape[1:])
 
     def reduce_parts(self) -> Iterator[tuple[Region, Array]]:
         """Reduce tile by tile; give each part of the partial results, and where it belongs."""
@@ -153,11 +153,11 @@ class Frame:
         last, head = len(self.program.values) - 1, self.head
         axes = tuple(a + 1 for a in level.reduce.axes)
         states: dict[tuple[int, ...], tuple[Region, Any]] = {}
-        for region, made in self._tiles(last):
+        for region, tile in self._tiles(last):
             kept = tuple([slice(0, 1) if i in level.reduce.axes else s for i, s in enumerate(region)])
             key = tuple([s.start for s in kept])
             origin = self.origins + [s.start for s in region] if head.placed else NOWHERE
-            state = head.tile(made, axes, level, origin)
+            state = head.tile(tile, axes, level, origin)
             states[key] = (kept, head.merge(states[key][1], state) if key in states else state)
         for kept, state in states.values():
             yield kept, head.close(state, tuple(s.stop - s.start for s in kept))
@@ -165,8 +165,8 @@ class Frame:
     def _fill(self, number: int, out: Array) -> None:
         """Make a value that is generated or applied in `out`: by a course, or tile by tile."""
         if not courses.store(self, number, out):
-            for region, made in self._tiles(number, out):
-                _put(out, region, made)
+            for region, tile in self._tiles(number, out):
+                _put(out, region, tile)
 
     def _tiles(self, last: int, out: Array | None = None) -> Iterator[tuple[Region, Array]]:
         """Make a value tile by tile, where it is not there as a whole."""
@@ -214,11 +214,11 @@ class Frame:
 
         A function may use its memory again, so that another call would change what isn't copied.
         """
-        made = self._call(value, 0, out[0, ...])
+        block = self._call(value, 0, out[0, ...])
         alone = sum(isinstance(v, Call) and isinstance(v.op, MapBlocks) for v in self.program.values) == 1
-        if alone and made.dtype == out.dtype and made.flags.c_contiguous and made.flags.aligned:
-            return made[None]
-        np.copyto(out[0, ...], made, casting="unsafe")
+        if alone and block.dtype == out.dtype and block.flags.c_contiguous and block.flags.aligned:
+            return block[None]
+        np.copyto(out[0, ...], block, casting="unsafe")
         return out
 
     def lent(self, number: int, kept: bool = False) -> Array:
@@ -313,17 +313,17 @@ class Frame:
             return self._found[number]
         stage, at = self.stage, self._within(number, value)[i]
         key = stage.kin, number, at
-        found = _pieces.get(key)
-        if found is None:
+        entry = _pieces.get(key)
+        if entry is None:
             grids = tuple([stage.input_grids[k] for k in value.inputs])
-            found = value.access.pieces(value.frame, grids, at), value.access.target_shape(value.frame, at)
-            if stage.domain.nblocks <= BLOCKS and _are_few(found[0]):
+            entry = value.access.pieces(value.frame, grids, at), value.access.target_shape(value.frame, at)
+            if stage.domain.nblocks <= BLOCKS and _are_few(entry[0]):
                 if len(_pieces) >= MOST:
                     _pieces.clear()
-                _pieces[key] = found
+                _pieces[key] = entry
         if len(self.blocks) == 1:
-            self._found[number] = found
-        return found
+            self._found[number] = entry
+        return entry
 
     def _view(self, number: int, value: Load) -> Array | None:
         """Return a moved block as a view, where it is one rectangle of one block."""
@@ -332,10 +332,10 @@ class Frame:
         pieces, _ = self.pieces(number, value, 0)
         if len(pieces) != 1 or any(isinstance(t, np.ndarray) for t in pieces[0].put):
             return None
-        found, own_shape = self.reader.piece(value.inputs, pieces[0]), self.own_shape(number)
-        if pieces[0].into is not None and found.size != math.prod(own_shape):  # it is put several times
+        view, own_shape = self.reader.piece(value.inputs, pieces[0]), self.own_shape(number)
+        if pieces[0].into is not None and view.size != math.prod(own_shape):  # it is put several times
             return None
-        whole = np.broadcast_to(found, own_shape) if pieces[0].into is None else found.reshape(own_shape)
+        whole = np.broadcast_to(view, own_shape) if pieces[0].into is None else view.reshape(own_shape)
         return self._own_frame(value, whole)[None]
 
     def _own_frame(self, value: Load, own: Array) -> Array:
@@ -360,9 +360,9 @@ class Frame:
                 self._contract(value, block, target)
             else:
                 assert isinstance(value, Call)
-                made = self._call(value, i, target)
-                if made is not target:
-                    put(target, made)
+                result = self._call(value, i, target)
+                if result is not target:
+                    put(target, result)
 
     def _call(self, value: Call, i: int, target: Array) -> Array:
         """Return what a function of block i gave: `target` where it filled that."""
@@ -395,21 +395,21 @@ class Frame:
         if fill is not None:
             fill_around(pieces, target, fill)
         for piece in pieces:
-            found = self.reader.piece(value.inputs, piece)
+            part = self.reader.piece(value.inputs, piece)
             if piece.into is not None:
-                target[piece.into.where].reshape(piece.into.shape)[piece.put] = found
+                target[piece.into.where].reshape(piece.into.shape)[piece.put] = part
                 continue
             arrays = sum(isinstance(p, np.ndarray) for p in piece.put)
             if arrays > 1 and piece.points:
                 view, at = points_first(target, piece.put)
-                view[at] = found
+                view[at] = part
             elif arrays > 1:
                 lengths = [
                     np.arange(n)[p] if isinstance(p, slice) else p for p, n in zip(piece.put, shape, strict=True)
                 ]
-                target[np.ix_(*lengths)] = found
+                target[np.ix_(*lengths)] = part
             else:
-                target[piece.put] = found
+                target[piece.put] = part
         if not np.shares_memory(target, out) and out.size:
             np.copyto(out, target.reshape(out.shape))
 
@@ -436,26 +436,26 @@ class Frame:
 
     def _arguments(self, value: Call, i: int) -> list[Array | list[Array]]:
         """Return a call's arguments for block i of the frame, as whole blocks, or as pieces."""
-        found: list[Array | list[Array]] = []
+        arguments: list[Array | list[Array]] = []
         built_in = block_function(value.op.function) if isinstance(value.op, BlockFunction) else None
         lends, apart = (built_in is not None and mark(built_in) for mark in (fills, takes_pieces))
         for number in value.args:
             if apart and _is_moved(load := self.program.values[number]):
                 assert isinstance(load, Load)
                 pieces, _ = self.pieces(number, load, i)
-                found.append([self.reader.piece(load.inputs, piece) for piece in pieces])
+                arguments.append([self.reader.piece(load.inputs, piece) for piece in pieces])
             elif isinstance(self.program.values[number], Apply | Generate):
                 if number not in self.wholes:
                     self.wholes[number] = self._filled(number, kept=isinstance(value.op, MapBlocks))
-                found.append(self.wholes[number][i, ...])
+                arguments.append(self.wholes[number][i, ...])
             elif len(self.blocks) > 1:
-                found.append(self._alone(number, i))
+                arguments.append(self._alone(number, i))
             else:
                 foreign = isinstance(value.op, MapBlocks)
                 lent = (lends or foreign) and _is_moved(self.program.values[number])
-                made = self.lent(number, kept=foreign) if lent else self.whole(number)
-                found.append(made[i, ...])
-        return found
+                blocks = self.lent(number, kept=foreign) if lent else self.whole(number)
+                arguments.append(blocks[i, ...])
+        return arguments
 
     def _filled(self, number: int, kept: bool) -> Array:
         """Return an argument that is generated or applied here."""

@@ -86,15 +86,15 @@ class Tiles:
         count, values = len(frame.blocks) * math.prod(frame.shape), frame.program.values
         if config.jit == "off" or count < LEAST_ELEMENTS:
             return [self._step(i) for i in plan.tiled]
-        found: list[Step | CompiledSteps] = []
+        steps: list[Step | CompiledSteps] = []
         for each in segments(frame.program, plan, self._last):
             if isinstance(each, int):
-                found.append(self._step(each))
+                steps.append(self._step(each))
                 continue
             full = {i: values[i].full for i in each.inputs}
             loop = each.function(count) if fits(each, frame.shape, full, len(frame.blocks)) else None
-            found += [self._step(i) for i in each.numbers] if loop is None else [CompiledSteps(each, loop)]
-        return found
+            steps += [self._step(i) for i in each.numbers] if loop is None else [CompiledSteps(each, loop)]
+        return steps
 
     def _step(self, number: int) -> Step:
         value = self._frame.program.values[number]
@@ -111,34 +111,34 @@ class Tiles:
         if targets is None:
             targets = self._targets[lengths] = self._buffers(lengths)
         index = (ALL, *region)
-        made: dict[int, Array] = {}
+        values: dict[int, Array] = {}
         for number, gathered, full in self._loads:
             if gathered is not None:
-                made[number] = targets[number]
+                values[number] = targets[number]
                 gathered.fill(region, targets[number][0])
             else:
-                made[number] = self._part(number, index if full else self._slice_targets(number, region), targets)
+                values[number] = self._part(number, index if full else self._slice_targets(number, region), targets)
         for step in self._steps:
             if isinstance(step, CompiledSteps):
-                given = [made[i] for i in step.segment.inputs]
+                arguments = [values[i] for i in step.segment.inputs]
                 kept = [self._target(i, targets, index, into) for i in step.segment.outputs]
-                step.segment.run(step.loop, given, kept)
-                made.update(zip(step.segment.outputs, kept, strict=True))
+                step.segment.run(step.loop, arguments, kept)
+                values.update(zip(step.segment.outputs, kept, strict=True))
                 continue
             number, call, args = step
             target = self._target(number, targets, index, into)
             if call is None:
                 self._generate(number, region, target)
             else:
-                given = [made[a] if is_value else a for is_value, a in args]
+                arguments = [values[a] if is_value else a for is_value, a in args]
                 if self._narrow:
-                    given = [
-                        self._widen(a, made[a], target.shape, targets) if (number, a) in self._narrow else value
-                        for value, (_, a) in zip(given, args, strict=True)
+                    arguments = [
+                        self._widen(a, values[a], target.shape, targets) if (number, a) in self._narrow else value
+                        for value, (_, a) in zip(arguments, args, strict=True)
                     ]
-                call(*given, out=target)
-            made[number] = target
-        return made[self._last]
+                call(*arguments, out=target)
+            values[number] = target
+        return values[self._last]
 
     def _target(self, number: int, targets: dict[int, Array], index: tuple[Any, ...], into: Array | None) -> Array:
         """Return where a value of a tile is made."""
@@ -173,7 +173,7 @@ class Tiles:
 
     def _buffers(self, lengths: tuple[int, ...]) -> dict[int, Array]:
         """Return where the values of a tile of these extents go."""
-        found = {}
+        buffers = {}
         values, slots = self._frame.program.values, self._plan.slot
         count = len(self._frame.blocks)
         compiled = [step.segment for step in self._steps if isinstance(step, CompiledSteps)]
@@ -181,11 +181,11 @@ class Tiles:
         inside = {i for segment in compiled for i in segment.numbers} - kept
         for i in (number for number in self._plan.tiled if number not in inside):
             shape = (count, *(n if f else 1 for n, f in zip(lengths, values[i].full, strict=True)))
-            found[i] = _tiles.lend(KEPT - i if i in kept else slots[i], shape, values[i].dtype)
+            buffers[i] = _tiles.lend(KEPT - i if i in kept else slots[i], shape, values[i].dtype)
         for i, gathered, _ in self._loads:
             if gathered is not None:
-                found[i] = _tiles.lend(-2 - i, (count, *lengths), values[i].dtype)
-        return found
+                buffers[i] = _tiles.lend(-2 - i, (count, *lengths), values[i].dtype)
+        return buffers
 
     def _generate(self, number: int, region: Region, target: Array) -> None:
         step = self._frame.program.values[number]

@@ -144,12 +144,12 @@ def _fill_compiled(source: Random, draws: Draws, out: Array) -> bool:
     """Fill `out` by a recorded kernel's loop; tell whether there is one."""
     if len(out) < LEAST or source.distribution in _FILLS or config.jit == "off":
         return False
-    found = recorded(source.distribution, np.array(source.params, np.float64).tobytes(), out.dtype)
-    function = None if found is None else ready(found.text, 2, found.work * len(out))
-    if found is None or function is None:
+    kernel = recorded(source.distribution, np.array(source.params, np.float64).tobytes(), out.dtype)
+    function = None if kernel is None else ready(kernel.text, 2, kernel.work * len(out))
+    if kernel is None or function is None:
         return False
     starts, length = draws.even_runs
-    frame, table = _frames.lend("frame", (found.frame,), np.dtype(np.uint8)), found.table_of(source.key, source.jump)
+    frame, table = _frames.lend("frame", (kernel.frame,), np.dtype(np.uint8)), kernel.table_of(source.key, source.jump)
     places = [address_of(each) for each in (starts, frame, table, out)]
     function(*places, len(starts), length, 0, 0)
     return True

@@ -75,21 +75,21 @@ def laplace(draws: Draws, loc: Array, scale: Array) -> Array:
     """The logarithm of what is left of u on its side of the middle."""
     u = open_uniform(draws)
     side = np.where(u < 0.5, 2.0 * u, 2.0 - 2.0 * u)
-    found: Array = loc + scale * np.where(u < 0.5, np.log(side), -np.log(side))
-    return found
+    samples: Array = loc + scale * np.where(u < 0.5, np.log(side), -np.log(side))
+    return samples
 
 
 def gumbel(draws: Draws, loc: Array, scale: Array) -> Array:
     """loc - scale log(-log u)."""
-    found: Array = loc - scale * np.log(-np.log(open_uniform(draws)))
-    return found
+    samples: Array = loc - scale * np.log(-np.log(open_uniform(draws)))
+    return samples
 
 
 def logistic(draws: Draws, loc: Array, scale: Array) -> Array:
     """loc + scale log(u / (1 - u))."""
     u = open_uniform(draws)
-    found: Array = loc + scale * (np.log(u) - np.log(1.0 - u))
-    return found
+    samples: Array = loc + scale * (np.log(u) - np.log(1.0 - u))
+    return samples
 
 
 def rayleigh(draws: Draws, scale: Array) -> Array:
@@ -103,8 +103,8 @@ def triangular(draws: Draws, left: Array, mode: Array, right: Array) -> Array:
     (u,) = draws.uniform()
     base, rise = right - left, mode - left
     below = left + np.sqrt(u * rise * base)
-    found: Array = np.where(u * base <= rise, below, right - np.sqrt((1.0 - u) * (right - mode) * base))
-    return found
+    samples: Array = np.where(u * base <= rise, below, right - np.sqrt((1.0 - u) * (right - mode) * base))
+    return samples
 
 
 def wald(draws: Draws, mean: Array, scale: Array) -> Array:
@@ -112,8 +112,8 @@ def wald(draws: Draws, mean: Array, scale: Array) -> Array:
     u, v, w, _ = draws.uniform(4)
     y = mean * np.square(gauss(u, v))
     x = mean * (1.0 - 2.0 / (1.0 + np.sqrt(1.0 + 4.0 * scale / y)))
-    found: Array = np.where(w * (mean + x) <= mean, x, mean * mean / x)
-    return found
+    samples: Array = np.where(w * (mean + x) <= mean, x, mean * mean / x)
+    return samples
 
 
 def gamma(draws: Draws, shape: Array, scale: Array) -> Array:
@@ -134,15 +134,15 @@ def noncentral_chisquare(draws: Draws, df: Array, nonc: Array) -> Array:
 
 def f(draws: Draws, dfnum: Array, dfden: Array) -> Array:
     """The ratio of two mean squares."""
-    found: Array = (chisquare(draws.at_lane(1), dfnum) * dfden) / (chisquare(draws.at_lane(2), dfden) * dfnum)
-    return found
+    ratio: Array = (chisquare(draws.at_lane(1), dfnum) * dfden) / (chisquare(draws.at_lane(2), dfden) * dfnum)
+    return ratio
 
 
 def noncentral_f(draws: Draws, dfnum: Array, dfden: Array, nonc: Array) -> Array:
     """The ratio of two mean squares, the upper one noncentral."""
     above = noncentral_chisquare(draws.at_lane(1), dfnum, nonc)
-    found: Array = (above * dfden) / (chisquare(draws.at_lane(2), dfden) * dfnum)
-    return found
+    ratio: Array = (above * dfden) / (chisquare(draws.at_lane(2), dfden) * dfnum)
+    return ratio
 
 
 def standard_t(draws: Draws, df: Array) -> Array:
@@ -154,8 +154,8 @@ def standard_t(draws: Draws, df: Array) -> Array:
 def beta(draws: Draws, a: Array, b: Array) -> Array:
     """x / (x + y) of two gamma numbers, by their logarithms: small parameters make both vanish."""
     difference = log_gamma(draws.at_lane(2), b) - log_gamma(draws.at_lane(1), a)
-    found: Array = 1.0 / (1.0 + np.exp(difference))
-    return found
+    samples: Array = 1.0 / (1.0 + np.exp(difference))
+    return samples
 
 
 def vonmises(draws: Draws, mu: Array, kappa: Array) -> Array:

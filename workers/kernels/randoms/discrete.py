@@ -30,33 +30,33 @@ LARGEST = float(2**63 - 1024)
 
 def invert_recurrence(u: Array, first: Array, ratio: Callable[[int, Array], Array], most: int = 1000) -> Array:
     """Return how far u lies up a distribution function: p(0) is `first`, p(k + 1) is `ratio(k, which)` p(k)."""
-    found: Array
+    counts: Array
     if is_value(u):
-        found = u.climb(_heights(first, ratio, most))
-        return found
-    found = np.zeros(len(u))
+        counts = u.climb(_heights(first, ratio, most))
+        return counts
+    counts = np.zeros(len(u))
     left = np.flatnonzero(u >= first)
     p, u = first[left], u[left] - first[left]
     k = 0
     while left.size and k < most:
         p = p * ratio(k, left)
         k += 1
-        found[left] = k
+        counts[left] = k
         above = (u >= p) & (p > 0)
         left, u, p = left[above], (u - p)[above], p[above]
-    return found
+    return counts
 
 
 def _heights(first: Array, ratio: Callable[[int, Array], Array], most: int) -> list[float]:
     """Return a distribution function's steps, where they are the same for all elements."""
     p, which = first, np.arange(len(first))
-    found = [float(p[0])]
+    heights = [float(p[0])]
     for k in range(most - 1):
         p = p * ratio(k, which)
         if not p[0] > 0:
             break
-        found.append(float(p[0]))
-    return found
+        heights.append(float(p[0]))
+    return heights
 
 
 def poisson(draws: Draws, lam: Array) -> Array:
@@ -78,10 +78,10 @@ def by_size(
         return many(draws, None, *params)
     if not large.any():
         return few(draws, None, *params)
-    found = np.empty(len(expected))
+    samples = np.empty(len(expected))
     for which, method in ((np.flatnonzero(large), many), (np.flatnonzero(~large), few)):
-        found[which] = method(draws, which, *(p[which] for p in params))
-    return found
+        samples[which] = method(draws, which, *(p[which] for p in params))
+    return samples
 
 
 def _poisson_few(draws: Draws, which: Array | None, lam: Array) -> Array:
@@ -104,8 +104,8 @@ def _poisson_many(draws: Draws, which: Array | None, lam: Array) -> Array:
 
     def test(v: Array, us: Array, k: Array, lam: Array, a: Array, b: Array) -> Array:
         left = np.log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (us * us) + b))
-        found: Array = left <= k * np.log(lam) - lam - log_factorial(k)
-        return found
+        accepted: Array = left <= k * np.log(lam) - lam - log_factorial(k)
+        return accepted
 
     return draws.accept(2, propose, (lam, a, b), which)
 
@@ -140,8 +140,8 @@ def _binomial_many(draws: Draws, which: Array | None, n: Array, p: Array) -> Arr
 
     def test(v: Array, us: Array, k: Array, n: Array, p: Array, a: Array, b: Array, root: Array, m: Array) -> Array:
         left = np.log(v * (2.83 + 5.1 / b) * root / (a / (us * us) + b))
-        found: Array = left <= _binomial_log(n, p, m, k)
-        return found
+        accepted: Array = left <= _binomial_log(n, p, m, k)
+        return accepted
 
     return draws.accept(2, propose, (n, p, a, b, root, m), which)
 
@@ -203,8 +203,8 @@ def logseries(draws: Draws, p: Array) -> Array:
         (u, v), (p,) = drawn, params
         q = -np.expm1(np.log1p(-p) * u)
         x = np.floor(1.0 + np.log(v) / np.log(q))
-        found = np.where(v <= q * q, x, np.where(v >= q, 1.0, 2.0))
+        candidates = np.where(v <= q * q, x, np.where(v >= q, 1.0, 2.0))
         plain = v >= p
-        return np.where(plain, 1.0, found), plain | ((found >= 1.0) & (found <= LARGEST) & (v > 0))
+        return np.where(plain, 1.0, candidates), plain | ((candidates >= 1.0) & (candidates <= LARGEST) & (v > 0))
 
     return draws.accept(2, propose, (p,))

@@ -115,8 +115,8 @@ class Draws:
 
     def uniform(self, words: int = 1, attempt: int = 0, which: Array | None = None) -> tuple[Array, ...]:
         """Return as many arrays of numbers in [0, 1) as there are words."""
-        made = self._made(np.dtype(np.float64), words, attempt, which)
-        return tuple(np.ascontiguousarray(made[:, word]) for word in range(words))
+        uniforms = self._made(np.dtype(np.float64), words, attempt, which)
+        return tuple(np.ascontiguousarray(uniforms[:, word]) for word in range(words))
 
     def accept(
         self,
@@ -135,8 +135,8 @@ class Draws:
         while left.size:
             attempt += 1
             again = left if which is None else which[left]
-            made, holds = propose(self.uniform(words, attempt, again), tuple(p[left] for p in params))
-            value[left] = made
+            proposed, holds = propose(self.uniform(words, attempt, again), tuple(p[left] for p in params))
+            value[left] = proposed
             left = left[~holds]
         return value
 

@@ -75,9 +75,9 @@ def gauss(u: Array, v: Array) -> Array:
     """Return one normal number for each pair of draws."""
     out: Array
     if is_value(u):
-        made: Any = u
+        recorded_u: Any = u
         out = u.like()
-        polar(made, v, out, None)
+        polar(recorded_u, v, out, None)
         return out
     out = np.empty(len(u))
     for lo in range(0, len(u), PIECE):
@@ -113,16 +113,16 @@ def _pairs(draws: Draws, out: Array) -> None:
     runs = list(draws.runs())
     lengths = [(q % 2 + hi - lo + 1) // 2 * 2 for lo, hi, q in runs]
     own = lengths == [len(out)] and out.dtype == np.float64
-    made = out if own else np.empty(sum(lengths))
+    pairs = out if own else np.empty(sum(lengths))
     at = 0
     for (_, _, q), length in zip(runs, lengths, strict=True):
-        fill_run(draws.name(1), q - q % 2, made[at : at + length])
+        fill_run(draws.name(1), q - q % 2, pairs[at : at + length])
         at += length
-    for begin in range(0, len(made), PIECE):
-        piece = made[begin : begin + PIECE]
+    for begin in range(0, len(pairs), PIECE):
+        piece = pairs[begin : begin + PIECE]
         polar(piece[0::2], piece[1::2], piece[0::2], piece[1::2])
     at = 0
     if not own:
         for (lo, hi, q), length in zip(runs, lengths, strict=True):
-            out[lo:hi] = made[at + q % 2 : at + q % 2 + hi - lo]
+            out[lo:hi] = pairs[at + q % 2 : at + q % 2 + hi - lo]
             at += length

@@ -62,12 +62,12 @@ class Permutation:
 
     def _piece(self, start: Array, back: bool) -> Array:
         """Go through the rounds until the result is one of the n positions."""
-        found = self._rounds(np.asarray(start, np.int64), back)
-        left = np.flatnonzero(found >= self.n)
+        positions = self._rounds(np.asarray(start, np.int64), back)
+        left = np.flatnonzero(positions >= self.n)
         while left.size:
-            found[left] = self._rounds(found[left], back)
-            left = left[found[left] >= self.n]
-        return found
+            positions[left] = self._rounds(positions[left], back)
+            left = left[positions[left] >= self.n]
+        return positions
 
     def _rounds(self, p: Array, back: bool) -> Array:
         left, right = np.divmod(p, self._columns)
@@ -102,12 +102,12 @@ class Permutation:
             if name in _kept:
                 _kept.move_to_end(name)
                 return _kept[name]
-        made = self._sort_positions() if self.n <= SORTED else self._shifts()
+        tables = self._sort_positions() if self.n <= SORTED else self._shifts()
         with _lock:
-            _kept[name] = made
+            _kept[name] = tables
             while len(_kept) > 4:
                 _kept.popitem(last=False)
-        return made
+        return tables
 
     def _sort_positions(self) -> list[Array]:
         order = np.argsort(raw_run(self._name(0), 0, self.n), kind="stable")
@@ -116,9 +116,9 @@ class Permutation:
         return [order, inverse]
 
     def _shifts(self) -> list[Array]:
-        found = []
+        shifts = []
         for number in range(ROUNDS):
             length, count = (self._columns, self._rows) if number % 2 else (self._rows, self._columns)
             raw = raw_run(self._name(number), 0, count)
-            found.append(product(raw, np.uint64(length))[0].astype(np.int64))
-        return found
+            shifts.append(product(raw, np.uint64(length))[0].astype(np.int64))
+        return shifts

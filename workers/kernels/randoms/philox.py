@@ -52,10 +52,10 @@ def following(name: Name, draw: int) -> np.random.Generator:
 
 def raw_run(name: Name, draw: int, count: int) -> Array:
     """Return draws that follow each other, as 64 bits each."""
-    found = np.empty(count, np.uint64)
-    if not draw_runs(name, np.array([draw], np.uint64), count, found):
-        fill_run(name, draw, found)
-    return found
+    raw = np.empty(count, np.uint64)
+    if not draw_runs(name, np.array([draw], np.uint64), count, raw):
+        fill_run(name, draw, raw)
+    return raw
 
 
 def fill_run(name: Name, draw: int, out: Array) -> None:
@@ -80,16 +80,16 @@ def to_unit(raw: Array, out: Array) -> None:
 
 def raw_at(name: Name, draws: Array, words: int) -> Array:
     """Return (n, words) draws: `words` from each of the given ones on, which lie in one block of four."""
-    found = np.empty((len(draws), words), np.uint64)
-    if draw_runs(name, draws, words, found.reshape(-1)):
-        return found
+    raw = np.empty((len(draws), words), np.uint64)
+    if draw_runs(name, draws, words, raw.reshape(-1)):
+        return raw
     for begin in range(0, len(draws), _PIECE):
         piece = draws[begin : begin + _PIECE]
         lane = (piece & np.uint64(3)).astype(np.int64)
         blocks = _blocks(name, (piece >> np.uint64(2)) + np.uint64(1))
         for word in range(words):
-            found[begin : begin + _PIECE, word] = np.choose(lane + word, blocks, mode="clip")
-    return found
+            raw[begin : begin + _PIECE, word] = np.choose(lane + word, blocks, mode="clip")
+    return raw
 
 
 def _blocks(name: Name, counter: Array) -> list[Array]:

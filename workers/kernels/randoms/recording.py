@@ -127,13 +127,13 @@ class RecordedValue(NDArrayOperatorsMixin):
     ) -> RecordedValue:
         if method != "__call__" or options:
             raise NotRecorded(f"{ufunc.__name__}.{method}")
-        made = self.recording.apply(ufunc.__name__, given)
+        recorded = self.recording.apply(ufunc.__name__, given)
         if out is None:
-            return made
+            return recorded
         (target,) = out
         if not isinstance(target, RecordedValue):
             raise NotRecorded("an array that values go to")
-        target.region, target.number = made.region, made.number
+        target.region, target.number = recorded.region, recorded.number
         return target
 
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], options: Any) -> Any:
@@ -162,14 +162,14 @@ class RecordedValue(NDArrayOperatorsMixin):
     def climb(self, heights: list[float]) -> Any:
         """Return how many heights, one after the other, can be taken off."""
         self.recording.tables.append(np.array(heights))
-        given = self.recording.number_of(self)
-        return self.recording.add("climb", (given,), len(self.recording.tables) - 1)
+        number = self.recording.number_of(self)
+        return self.recording.add("climb", (number,), len(self.recording.tables) - 1)
 
     def look_up(self, table: Array) -> Any:
         """Return a table's entries at whole numbers, or its first or last one."""
         self.recording.tables.append(table)
-        given = self.recording.number_of(self)
-        return self.recording.add("look_up", (given,), len(self.recording.tables) - 1)
+        number = self.recording.number_of(self)
+        return self.recording.add("look_up", (number,), len(self.recording.tables) - 1)
 
     def change(self, value: Any, method: Callable[..., Any], given: tuple[Any, ...]) -> Any:
         """Return `value`, but where this holds what a method makes of what it is given."""
@@ -231,8 +231,8 @@ def record(kernel: Callable[..., Any], params: list[float]) -> Recording | None:
     recording = Recording()
     try:
         with np.errstate(all="ignore"):
-            made = kernel(RecordedDraws(recording), *[np.full(WIDTH, p, np.float64) for p in params])
-        recording.region.outputs = (recording.number_of(made),)
+            output = kernel(RecordedDraws(recording), *[np.full(WIDTH, p, np.float64) for p in params])
+        recording.region.outputs = (recording.number_of(output),)
     except NotRecorded:
         return None
     return recording

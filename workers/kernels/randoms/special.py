@@ -32,8 +32,8 @@ def log_factorial(k: Array) -> Array:
         x = k + 1.0
         square = 1.0 / (x * x)
         rest = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x
-        found: Array = (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + rest
-        return found
+        logarithm: Array = (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + rest
+        return logarithm
 
     table = _table()
     return change_where(k >= len(table), look_up(table, k), series, k)
@@ -45,8 +45,8 @@ def stirling_rest(k: Array) -> Array:
     def series(k: Array) -> Array:
         x = k + 1.0
         square = 1.0 / (x * x)
-        found: Array = (1 / 12 - square * (1 / 360 - square / 1260)) / x
-        return found
+        remainder: Array = (1 / 12 - square * (1 / 360 - square / 1260)) / x
+        return remainder
 
     return change_where(k >= len(_REST), look_up(_REST, k), series, k)
 
@@ -54,16 +54,16 @@ def stirling_rest(k: Array) -> Array:
 def look_up(table: Array, k: Array) -> Array:
     """Return a table's entries at whole numbers, or its first or last one."""
     if is_value(k):
-        found: Array = k.look_up(table)
-        return found
+        entries: Array = k.look_up(table)
+        return entries
     return np.take(table, k.astype(np.int64), mode="clip")
 
 
 def change_where(mask: Array, value: Array, method: Callable[..., Array], *given: Array) -> Array:
     """Return `value`, but where a mask holds what a method makes of what it is given of these elements."""
     if is_value(mask):
-        found: Array = mask.change(value, method, given)
-        return found
+        changed: Array = mask.change(value, method, given)
+        return changed
     at = np.flatnonzero(mask)
     if at.size:
         value[at] = method(*(x[at] for x in given))

@@ -23,9 +23,9 @@ def hypergeometric(draws: Draws, good: Array, bad: Array, sample: Array) -> Arra
     refuse(sample > there, "hypergeometric", "nsample", sample, "at most as many as there are: %s", there)
     drawn = np.minimum(sample, there - sample)
     rare, common = np.minimum(good, bad), np.maximum(good, bad)
-    found = by_size(draws, drawn, FEW, _few, _many, (rare, common, drawn))
-    found = np.where(good > bad, drawn - found, found)
-    return np.where(drawn < sample, good - found, found)
+    counts = by_size(draws, drawn, FEW, _few, _many, (rare, common, drawn))
+    counts = np.where(good > bad, drawn - counts, counts)
+    return np.where(drawn < sample, good - counts, counts)
 
 
 def _few(draws: Draws, which: Array | None, rare: Array, common: Array, drawn: Array) -> Array:
@@ -37,8 +37,8 @@ def _few(draws: Draws, which: Array | None, rare: Array, common: Array, drawn: A
     def ratio(k: int, left: Array) -> Array:
         r, c, d = rare[left], common[left], drawn[left]
         above = np.maximum(r - k, 0.0) * np.maximum(d - k, 0.0)
-        found: Array = above / ((k + 1.0) * (c - d + k + 1.0))
-        return found
+        quotient: Array = above / ((k + 1.0) * (c - d + k + 1.0))
+        return quotient
 
     return np.minimum(invert_recurrence(u, first, ratio, int(FEW)), np.minimum(rare, drawn))
 
@@ -54,10 +54,10 @@ def _many(draws: Draws, which: Array | None, rare: Array, common: Array, drawn: 
 
     def weight(k: Array, rare: Array, common: Array, drawn: Array) -> Array:
         parts = (k, rare - k, drawn - k, common - drawn + k)
-        found = log_factorial(parts[0])
+        total = log_factorial(parts[0])
         for part in parts[1:]:
-            found += log_factorial(part)
-        return found
+            total += log_factorial(part)
+        return total
 
     def propose(uniform: tuple[Array, ...], params: tuple[Array, ...]) -> tuple[Array, Array]:
         (u, v), (rare, common, drawn, middle, height, stop, peak) = uniform, params
@@ -68,8 +68,8 @@ def _many(draws: Draws, which: Array | None, rare: Array, common: Array, drawn: 
         return k, change_where(holds, holds, test, u, k, rare, common, drawn, peak)
 
     def test(u: Array, k: Array, rare: Array, common: Array, drawn: Array, peak: Array) -> Array:
-        found: Array = 2.0 * np.log(u) <= peak - weight(k, rare, common, drawn)
-        return found
+        accepted: Array = 2.0 * np.log(u) <= peak - weight(k, rare, common, drawn)
+        return accepted
 
     params = (rare, common, drawn, middle, height, stop, weight(mode, rare, common, drawn))
     return draws.accept(2, propose, params, which)

@@ -99,10 +99,10 @@ class Obituaries:
         finally:
             with self._lock:
                 self._making.remove(end)
-                told = [] if self._making else self._held
-                if told:
+                notices = [] if self._making else self._held
+                if notices:
                     self._held = []
-            for tell in told:
+            for tell in notices:
                 tell()
 
     def _told(self, *given: Any) -> None:

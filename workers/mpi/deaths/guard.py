@@ -56,11 +56,11 @@ class Guard:
         read, self._write = os.pipe()
         self.notes = Notes() if kill_ranks else None
         self._signals: tuple[int, int] | None = None
-        told: list[str] = []
+        flags: list[str] = []
         actions: list[Any] = []
         stderr = -1
         if self.notes is not None:
-            told.append("tell")
+            flags.append("tell")
             stderr = _lasting_stderr()
             self._signals = _high_pipe()
             kept = (stderr, self.notes.descriptor, self._signals[0])
@@ -71,7 +71,7 @@ class Guard:
         # their end. What it has to tell it tells at once, and closes what it was given for it.
         self.pid = os.posix_spawn(
             sys.executable,
-            [sys.executable, "-I", "-S", "-E", script, str(self.owner), "kill" if kill_ranks else "wait", *told],
+            [sys.executable, "-I", "-S", "-E", script, str(self.owner), "kill" if kill_ranks else "wait", *flags],
             {"PATH": os.defpath},
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, read, 0),
@@ -129,14 +129,14 @@ class Guard:
 
 def _lasting_stderr() -> int:
     """Return a descriptor of what shows errors when this process is gone: mpirun drops what it has said by then."""
-    found = -1
+    descriptor = -1
     if "OMPI_COMM_WORLD_RANK" in os.environ:
         with contextlib.suppress(OSError):
-            found = os.open(f"/proc/{os.getppid()}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY | os.O_CLOEXEC)
-    if found < 0:
-        found = os.dup(2) if _is_open(2) else os.open(os.devnull, os.O_WRONLY)
-    high = fcntl.fcntl(found, fcntl.F_DUPFD_CLOEXEC, 10)
-    os.close(found)
+            descriptor = os.open(f"/proc/{os.getppid()}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY | os.O_CLOEXEC)
+    if descriptor < 0:
+        descriptor = os.dup(2) if _is_open(2) else os.open(os.devnull, os.O_WRONLY)
+    high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(descriptor)
     return high
 
 
@@ -152,9 +152,9 @@ def _high_pipe() -> tuple[int, int]:
 def _forget_signals(own: int) -> None:
     """In a forked child: what it gets isn't the driver's."""
     if threading.current_thread() is threading.main_thread():
-        told = signal.set_wakeup_fd(-1)
-        if told != own:
-            signal.set_wakeup_fd(told)
+        wakeup_fd = signal.set_wakeup_fd(-1)
+        if wakeup_fd != own:
+            signal.set_wakeup_fd(wakeup_fd)
 
 
 def _is_open(descriptor: int) -> bool:

@@ -142,8 +142,8 @@ def notes() -> list[str]:
     with contextlib.suppress(OSError):
         data = os.pread(4, os.fstat(4).st_size, 0)
         slots = [data[at : at + NOTE_BYTES] for at in range(0, len(data), NOTE_BYTES)]
-        found = [slot[2 : 2 + int.from_bytes(slot[:2], "little")] for slot in slots]
-        return [text.decode("utf-8", "replace") for text in found if text]
+        raw_notes = [slot[2 : 2 + int.from_bytes(slot[:2], "little")] for slot in slots]
+        return [text.decode("utf-8", "replace") for text in raw_notes if text]
     return []
 
 

@@ -8,13 +8,13 @@ import os
 
 def children(pid: int) -> dict[int, str]:
     """Return the children of a process and their programs' names; nothing where the kernel does not tell."""
-    found = {}
+    names = {}
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
                 for child in map(int, file.read().split()):
-                    found[child] = name_of(child)
-    return found
+                    names[child] = name_of(child)
+    return names
 
 
 def name_of(pid: int) -> str:

@@ -73,8 +73,8 @@ class _Made:
     def reduce(self, sendobj: Any, op: Any = MPI.SUM, root: int = 0) -> Any:
         """See mpi4py."""
         comm: Any = self
-        found = comm.gather(sendobj, root)
-        return None if found is None else fold_objects(operation(f"reduce(root={root})", op), found)
+        gathered = comm.gather(sendobj, root)
+        return None if gathered is None else fold_objects(operation(f"reduce(root={root})", op), gathered)
 
     def scan(self, sendobj: Any, op: Any = MPI.SUM) -> Any:
         """See mpi4py."""
@@ -87,8 +87,8 @@ class _Made:
     def _scan(self, name: str, sendobj: Any, op: Any, exclusive: bool) -> Any:
         comm: Any = self
         gathered = [Frozen(each) for each in comm.allgather(sendobj)]
-        found = scan_objects(operation(name, op), gathered, exclusive)[comm.rank]
-        return None if found is None else found.thaw()
+        prefix = scan_objects(operation(name, op), gathered, exclusive)[comm.rank]
+        return None if prefix is None else prefix.thaw()
 
 
 class GangCart(_Made, MPI.Cartcomm):
@@ -138,11 +138,11 @@ class GangComm(_Made, MPI.Intracomm):
 
 def duplicate(comm: MPI.Intracomm) -> GangComm:
     """Return a communicator like a gang's of all ranks of another one; collective over it."""
-    made = GangComm(comm.Dup())
-    made.made, made.news = [], Obituaries()
-    made.news.begin()
-    made.Set_errhandler(MPI.ERRORS_RETURN)
-    return made
+    gang_comm = GangComm(comm.Dup())
+    gang_comm.made, gang_comm.news = [], Obituaries()
+    gang_comm.news.begin()
+    gang_comm.Set_errhandler(MPI.ERRORS_RETURN)
+    return gang_comm
 
 
 def revoke_all(comm: GangComm) -> None:
@@ -218,12 +218,12 @@ class MpiMeeting:
         assert isinstance(self._base, MPI.Intracomm)
         try:
             with self._news.held(self._base.Revoke):
-                found = self._base.Split(0 if part else MPI.UNDEFINED, key)
+                split_comm = self._base.Split(0 if part else MPI.UNDEFINED, key)
         except MPI.Exception as error:
             raise Unmet(f"the ranks couldn't make a communicator: {error}") from error
-        if found == MPI.COMM_NULL:
+        if split_comm == MPI.COMM_NULL:
             return []
-        comm = GangComm(found)
+        comm = GangComm(split_comm)
         comm.made, comm.news = [], self._news
         comm.Set_errhandler(MPI.ERRORS_RETURN)
         self._news.made = time.monotonic()

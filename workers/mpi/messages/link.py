@@ -104,26 +104,26 @@ class MpiLink:
         Returns early, perhaps with nothing, after `wake` and when a read has ended.
         """
         deadline = time.monotonic() + timeout
-        found: list[object] = []
+        arrivals: list[object] = []
         spins, patience = _SPINS, RING_EVERY
         while True:
             with self._turns:
-                ended = self._step(found)
-            if self._bell.take_wake() or found or ended:
-                return found
+                ended = self._step(arrivals)
+            if self._bell.take_wake() or arrivals or ended:
+                return arrivals
             if timeout <= 0:
-                return found
+                return arrivals
             if spins:
                 spins -= 1
                 os.sched_yield()
                 continue
             left = deadline - time.monotonic()
             if left <= 0:
-                return found
+                return arrivals
             patience, longest = self._patience(patience)
             spins = _SPINS if self._bell.wait(min(left, longest)) else 3
-            if not found and time.monotonic() >= deadline and not spins:
-                return found
+            if not arrivals and time.monotonic() >= deadline and not spins:
+                return arrivals
 
     def _patience(self, now: float) -> tuple[float, float]:
         """Return the next and the present limit of a sleep, in seconds."""

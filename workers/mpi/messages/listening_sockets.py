@@ -48,7 +48,7 @@ def doors(pids: Iterable[int]) -> list[Door]:
 
     A socket is asked itself where this user may have it: the kernel takes 10 ms and more to list those of a host.
     """
-    found = []
+    sockets = []
     listed = functools.cache(_listed)
     for pid in pids:
         for descriptor, inode in _sockets(pid):
@@ -58,8 +58,8 @@ def doors(pids: Iterable[int]) -> list[Door]:
             except OSError:
                 known = listed().get(inode)
             if known is not None:
-                found.append(Door(pid, descriptor, *known))
-    return found
+                sockets.append(Door(pid, descriptor, *known))
+    return sockets
 
 
 def confine(found: Iterable[Door], device: str = LOOPBACK) -> None:
@@ -85,15 +85,15 @@ def _listener(taken: socket.socket) -> tuple[str, int, str] | None:
 
 def _listed() -> dict[str, tuple[str, int, str]]:
     """Return address and port by the inode of each socket of this host that listens; the interface isn't told."""
-    found = {}
+    listeners = {}
     for table in _TABLES:
         with contextlib.suppress(OSError), open(table, encoding="ascii") as file:
             for line in file.readlines()[1:]:
                 words = line.split()
                 if words[3] == _LISTENS:
                     address, _, port = words[1].partition(":")
-                    found[words[9]] = (_address(bytes.fromhex(address)), int(port, 16), "")
-    return found
+                    listeners[words[9]] = (_address(bytes.fromhex(address)), int(port, 16), "")
+    return listeners
 
 
 def _address(raw: bytes) -> str:
@@ -129,5 +129,5 @@ def _duplicate_socket(pid: int, descriptor: int) -> Iterator[socket.socket]:
             os.close(process)
         if mine < 0:
             raise OSError(ctypes.get_errno(), "pidfd_getfd")
-    with socket.socket(fileno=mine) as found:
-        yield found
+    with socket.socket(fileno=mine) as duplicate:
+        yield duplicate

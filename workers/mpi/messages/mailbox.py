@@ -72,14 +72,14 @@ class Mailbox:
         """Take every message that is here; notices deaths on the way."""
         self._sweep()
         for _ in range(256):  # enough for a batch; deaths and fetches want their turn as well
-            found = self._match()
-            if found is None:
+            message = self._match()
+            if message is None:
                 break
-            queue = self._arriving.get(found.source)
-            if not queue and _complete(found):
-                yield found
+            queue = self._arriving.get(message.source)
+            if not queue and _complete(message):
+                yield message
             else:
-                self._arriving.setdefault(found.source, deque()).append(found)
+                self._arriving.setdefault(message.source, deque()).append(message)
         for source, queue in list(self._arriving.items()):
             while queue and source not in self.dead and _complete(queue[0]):
                 yield queue.popleft()

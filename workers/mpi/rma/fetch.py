@@ -144,11 +144,11 @@ class Fetcher:
             read.deadline = now + _CANCELLING
             with contextlib.suppress(MPI.Exception):
                 read.request.Cancel()
-        found = self._read_answer(read)
-        if found is None and dead and read.cancelled and now > read.deadline:
+        succeeded = self._read_answer(read)
+        if succeeded is None and dead and read.cancelled and now > read.deadline:
             self._stuck.append(read)
             return False
-        return found
+        return succeeded
 
     def _read_answer(self, read: _Read) -> bool | None:
         """Look at an answer."""

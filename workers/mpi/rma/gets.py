@@ -92,10 +92,10 @@ class Gets:
         now = time.monotonic()
         arrived, given_up, still = [], [], []
         for get in self._flying:
-            found = self._test(get)
-            if found is None and now <= get.deadline:
+            succeeded = self._test(get)
+            if succeeded is None and now <= get.deadline:
                 still.append(get)
-            elif found:
+            elif succeeded:
                 arrived.append(get)
             else:
                 given_up.append(get)

@@ -113,14 +113,14 @@ class PeerMemory:
             if known is not None and not gone:
                 self.forget(rank, fd)
             return known.bytes if known is not None and gone else None
-        found = (now.st_dev, now.st_ino, now.st_size)
-        if known is not None and (known.device, known.inode, known.size) == found:
+        identity = (now.st_dev, now.st_ino, now.st_size)
+        if known is not None and (known.device, known.inode, known.size) == identity:
             return known.bytes
         try:
             view = _map(path, now.st_size)
         except (OSError, ValueError):
             return None
-        self._files[rank, fd] = _File(*found, view)
+        self._files[rank, fd] = _File(*identity, view)
         return view
 
     def forget(self, rank: int, fd: int) -> None:

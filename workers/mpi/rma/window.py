@@ -55,12 +55,12 @@ def expose(comm: MPI.Intracomm, arena: Arena) -> Exposure | None:
     window = _create(comm, arena)
     own = None if window is None else _describe(window, time.perf_counter() - begin)
     ranks = cast("list[MpiWindow | None]", comm.allgather(own))
-    found = tuple(each for each in ranks if each is not None)
-    if window is None or len(found) < len(ranks):
+    windows = tuple(each for each in ranks if each is not None)
+    if window is None or len(windows) < len(ranks):
         return None
     window.Set_errhandler(MPI.ERRORS_RETURN)
     window.Lock_all(MPI.MODE_NOCHECK)
-    return Exposure(window, found)
+    return Exposure(window, windows)
 
 
 def _create(comm: MPI.Intracomm, arena: Arena) -> MPI.Win | None:

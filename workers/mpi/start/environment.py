@@ -121,8 +121,8 @@ def ranks_here(size: int) -> int | None:
         if text.isdigit() and int(text) > 0:
             return min(size, int(text))
     # "2(x3),1": two on each of three nodes, one on another
-    found = re.findall(r"(\d+)(?:\(x(\d+)\))?", os.environ.get("SLURM_STEP_TASKS_PER_NODE", ""))
-    counts = [int(count) for count, nodes in found for _ in range(int(nodes or 1))]
+    matches = re.findall(r"(\d+)(?:\(x(\d+)\))?", os.environ.get("SLURM_STEP_TASKS_PER_NODE", ""))
+    counts = [int(count) for count, nodes in matches for _ in range(int(nodes or 1))]
     node = os.environ.get("SLURM_NODEID", "")
     if node.isdigit() and int(node) < len(counts):
         return counts[int(node)]
@@ -200,12 +200,12 @@ def exports(interface: str | None = None) -> dict[str, str]:
     interface
         The network interface that ranks and their launcher shall use between hosts.
     """
-    found = FAULT_TOLERANCE | OVERSUBSCRIBE
+    variables = FAULT_TOLERANCE | OVERSUBSCRIBE
     if interface is not None:  # ranks of other hosts know nothing else of the setting
-        found |= {_INTERFACE: interface} | ({} if interface == LOOPBACK else {_LAUNCHER_INTERFACE: interface})
+        variables |= {_INTERFACE: interface} | ({} if interface == LOOPBACK else {_LAUNCHER_INTERFACE: interface})
     if os.geteuid() == 0:
-        found |= AS_ROOT
-    return found
+        variables |= AS_ROOT
+    return variables
 
 
 def rank_settings(alone: bool, interface: str | None) -> dict[str, str]:
@@ -220,12 +220,12 @@ def rank_settings(alone: bool, interface: str | None) -> dict[str, str]:
     interface
         The network interface to use.
     """
-    found = dict(QUICK)
+    settings = dict(QUICK)
     if interface is not None:
-        found[_INTERFACE] = interface
+        settings[_INTERFACE] = interface
     elif alone and _INTERFACE not in os.environ:
-        found[BTL] = NO_NETWORK
-    return {name: value for name, value in found.items() if name not in os.environ}
+        settings[BTL] = NO_NETWORK
+    return {name: value for name, value in settings.items() if name not in os.environ}
 
 
 def spawn_settings(interface: str | None) -> dict[str, str]:
@@ -236,13 +236,13 @@ def spawn_settings(interface: str | None) -> dict[str, str]:
     interface
         The one that they meet over; None for what MPI finds.
     """
-    found = {} if interface is None else {_INTERFACE: interface}
+    settings = {} if interface is None else {_INTERFACE: interface}
     if interface not in (None, LOOPBACK):
-        found[_LAUNCHER_INTERFACE] = interface
-    found = {name: value for name, value in found.items() if name not in os.environ}
+        settings[_LAUNCHER_INTERFACE] = interface
+    settings = {name: value for name, value in settings.items() if name not in os.environ}
     if interface == LOOPBACK and os.environ.get(BTL) == QUICK[BTL]:
-        found[BTL] = _ONE_HOST
-    return found
+        settings[BTL] = _ONE_HOST
+    return settings
 
 
 def choose_interface(asked: str | None) -> str | None:
@@ -256,9 +256,9 @@ def choose_interface(asked: str | None) -> str | None:
     asked
         The interface that the user asks for.
     """
-    found = os.environ.get(_INTERFACE, asked)
-    if found is not None:
-        return found
+    interface = os.environ.get(_INTERFACE, asked)
+    if interface is not None:
+        return interface
     return None if _NOT_INTERFACE in os.environ or _several_hosts() else LOOPBACK
 
 

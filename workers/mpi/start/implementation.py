@@ -29,5 +29,5 @@ def _find_loaded_library() -> str:
         text = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    found = re.search(r"(/\S*/libmpi(?:ch)?\.so\S*)", text)
-    return found[1] if found else ""
+    match = re.search(r"(/\S*/libmpi(?:ch)?\.so\S*)", text)
+    return match[1] if match else ""

@@ -52,8 +52,8 @@ def remove_mapped_segments() -> None:
     Open MPI leaves the file of a process that no launcher of its own has started, whether it finalizes or not.
     """
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-        found = {line.split(maxsplit=5)[-1].strip() for line in maps if f"{SHARED_MEMORY}/sm_segment." in line}
-    for path in found:
+        paths = {line.split(maxsplit=5)[-1].strip() for line in maps if f"{SHARED_MEMORY}/sm_segment." in line}
+    for path in paths:
         with contextlib.suppress(OSError):
             os.unlink(path)
 

@@ -82,17 +82,17 @@ def describe_missing(entries: list[RankEntry], here: int, processes: int | None)
 
 def still_missing(entries: list[RankEntry], here: int, size: int) -> str:
     """Tell who keeps the others waiting when time is over."""
-    found = []
+    reasons = []
     stopped = [x for x in entries if x.stopped]
     if stopped:
-        found.append(f"{_list_entries(stopped)} {'is' if len(stopped) == 1 else 'are'} stopped")
+        reasons.append(f"{_list_entries(stopped)} {'is' if len(stopped) == 1 else 'are'} stopped")
     if len(entries) < here:
         there = {x.rank for x in entries}
         names = [str(r) for r in range(size) if r not in there] if here == size else []
         which = f" (rank {', '.join(names)})" if names else ""
-        found.append(f"{here - len(entries)} of the {here} ranks of this host never began{which}")
-    if found:
-        return "; ".join(found)
+        reasons.append(f"{here - len(entries)} of the {here} ranks of this host never began{which}")
+    if reasons:
+        return "; ".join(reasons)
     if here < size:
         return f"all {here} ranks of this host are there, so ranks of other hosts are missing"
     return "all ranks are there, and MPI did not bring them together"
@@ -174,19 +174,19 @@ class RollCall:
                 self._end(reason, entries)
 
     def _entries(self) -> list[RankEntry]:
-        found = []
+        entries = []
         with contextlib.suppress(OSError):
             for name in os.listdir(self.folder) if self.folder else []:
                 if name.startswith(_PREFIX):
                     rank, pid = map(int, name.removeprefix(_PREFIX).removesuffix(_JOINED).split("-"))
-                    found.append(RankEntry(rank, pid, name.endswith(_JOINED), state_of(pid)))
-        return found
+                    entries.append(RankEntry(rank, pid, name.endswith(_JOINED), state_of(pid)))
+        return entries
 
     def _end(self, reason: str, entries: list[RankEntry]) -> NoReturn:
         """Say so once for this host, and end this rank and those that can't end themselves."""
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock_socket:
             try:
-                told.bind(f"\0windrow-told-{os.geteuid()}-{self.job.name}".encode())
+                lock_socket.bind(f"\0windrow-told-{os.geteuid()}-{self.job.name}".encode())
             except OSError:  # another rank has it
                 os._exit(STATUS)
             host = os.uname().nodename

@@ -124,12 +124,12 @@ class SpawnWatch:
         begin = lacking = time.monotonic()
         while not self._over.wait(_LOOK_EVERY):
             now = time.monotonic()
-            found = launchers()
-            there = {child: name for pid in found for child, name in children(pid).items() if name != _LAUNCHER}
+            launcher_pids = launchers()
+            there = {child: name for pid in launcher_pids for child, name in children(pid).items() if name != _LAUNCHER}
             for pid in there.keys() - self._before - self._seen.keys():
                 self._seen[pid] = open_process(pid)
             ended = [pid for pid, fd in self._seen.items() if fd is None or select.select([fd], [], [], 0)[0]]
-            if not found or len(self._seen) >= self.ranks:
+            if not launcher_pids or len(self._seen) >= self.ranks:
                 lacking = now
             if ended:
                 pids = ", ".join(map(str, sorted(ended)))

@@ -105,13 +105,13 @@ def _step(name: str, kind: str) -> str:
     if name == "compare_and_swap":
         bits = _BITS.get(kind, kind)
         cast = "bitcast {0} %{1} to {2}"
-        given = [f"  %{x}b = " + cast.format(kind, x, bits) for x in "ev"] if bits != kind else []
-        e, v = ("%eb", "%vb") if given else ("%e", "%v")
+        casts = [f"  %{x}b = " + cast.format(kind, x, bits) for x in "ev"] if bits != kind else []
+        e, v = ("%eb", "%vb") if casts else ("%e", "%v")
         pair = f"  %pair = cmpxchg ptr %p, {bits} {e}, {bits} {v} seq_cst seq_cst, {align}"
         out = f"  %old = extractvalue {{{bits}, i1}} %pair, 0"
-        if given:
+        if casts:
             out = out.replace("%old", "%found") + f"\n  %old = bitcast {bits} %found to {kind}"
-        return "\n".join([*given, pair, out])
+        return "\n".join([*casts, pair, out])
     operation = name.removeprefix("fetch_")
     if operation == "add" and kind in _BITS:
         operation = "fadd"
@@ -140,12 +140,12 @@ def _text(kind: str) -> str:
                 name=f"many_{name}", read=read, step=step, write_out=out, ahead=_AHEAD, write=int(name != "get")
             )
         )
-        given = ["i64 %address"] if name == "get" else ["i64 %address", f"{kind} %v"]
+        parameters = ["i64 %address"] if name == "get" else ["i64 %address", f"{kind} %v"]
         if name == "compare_and_swap":
-            given = ["i64 %address", f"{kind} %e", f"{kind} %v"]
+            parameters = ["i64 %address", f"{kind} %e", f"{kind} %v"]
         end = f"  ret {kind} %old" if gives else "  ret void"
         parts.append(
-            f"define {kind if gives else 'void'} @one_{name}({', '.join(given)}) {{\n"
+            f"define {kind if gives else 'void'} @one_{name}({', '.join(parameters)}) {{\n"
             f"  %p = inttoptr i64 %address to ptr\n{step}\n{end}\n}}\n"
         )
     return "\n".join(parts)
@@ -172,7 +172,7 @@ def atomics(dtype: np.dtype[Any]) -> Atomics:
     kind, number = _TYPES[dtype.str[1:]]
     names = _names(kind)
     try:
-        found = load(_text(kind), [f"{much}_{name}" for much in ("one", "many") for name in names])
+        addresses = load(_text(kind), [f"{much}_{name}" for much in ("one", "many") for name in names])
     except ImportError as error:
         raise ClusterError(
             f"arrays with atomic operations need llvmlite, which pip install 'windrow[jit]' brings: {error}"
@@ -181,12 +181,12 @@ def atomics(dtype: np.dtype[Any]) -> Atomics:
     many: dict[str, Callable[..., None]] = {}
     for name in names:
         gives = name in ("get", "compare_and_swap") or name.startswith("fetch_")
-        given = {"get": 0, "compare_and_swap": 2}.get(name, 1)
-        form = ctypes.PYFUNCTYPE(number if gives else None, ctypes.c_uint64, *[number] * given)
-        one[name] = form(found[f"one_{name}"])
+        operand_count = {"get": 0, "compare_and_swap": 2}.get(name, 1)
+        form = ctypes.PYFUNCTYPE(number if gives else None, ctypes.c_uint64, *[number] * operand_count)
+        one[name] = form(addresses[f"one_{name}"])
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         words = [pointer, integer, pointer, integer, pointer, integer, pointer, integer, pointer]
-        many[name] = ctypes.CFUNCTYPE(None, *words)(found[f"many_{name}"])
+        many[name] = ctypes.CFUNCTYPE(None, *words)(addresses[f"many_{name}"])
     return Atomics(dtype, one, many)
 
 

@@ -32,10 +32,10 @@ class OneSided:
     @classmethod
     def _of(cls, token: bytes) -> Self:
         """Return an array that this process holds."""
-        made = cls()
-        made._held = held(token)
-        made._prepare()
-        return made
+        array = cls()
+        array._held = held(token)
+        array._prepare()
+        return array
 
     def _prepare(self) -> None:
         """Find once what each call needs."""
@@ -122,8 +122,8 @@ class OneSided:
 
     def _now(self) -> Generation:
         """Return the memory that counts for what this thread computes."""
-        found = self._held.generation
-        return found if found.live and threads.epoch >= found.number else self._held.bound()
+        generation = self._held.generation
+        return generation if generation.live and threads.epoch >= generation.number else self._held.bound()
 
 
 def _do(_what: str, _about: Iterable[Any], act: Callable[[], Any]) -> Any:

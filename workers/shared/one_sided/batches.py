@@ -40,16 +40,16 @@ def apply(
 
     owners = places // generation.run
     is_near = generation.bases[owners] != 0
-    found = np.empty(len(places), held.spec.dtype) if gives(name) else None
+    fetched = np.empty(len(places), held.spec.dtype) if gives(name) else None
     far = np.flatnonzero(~is_near)
     far = far[np.argsort(owners[far], kind="stable")]
     asked: deque[tuple[Array, Callable[[], Any]]] = deque()
 
     def settle() -> None:
         which, answer = asked.popleft()
-        told = answer()
-        if found is not None:
-            found[which] = told
+        reply = answer()
+        if fetched is not None:
+            fetched[which] = reply
 
     for which in _pieces(far, owners[far]):
         if len(asked) == AT_ONCE:
@@ -59,12 +59,12 @@ def apply(
         asked.append((which, held.site.begin(rank, "apply", *words)))
     near = np.flatnonzero(is_near)
     if len(near):
-        told = apply_near(held, generation, name, *take(near))
-        if found is not None:
-            found[near] = told
+        near_values = apply_near(held, generation, name, *take(near))
+        if fetched is not None:
+            fetched[near] = near_values
     while asked:
         settle()
-    return found
+    return fetched
 
 
 def _pieces(far: Array, owners: Array) -> Iterator[Array]:
@@ -80,7 +80,7 @@ def apply_near(
 ) -> Array | None:
     """Apply an operation to elements that are mapped."""
     dtype = held.spec.dtype
-    found = np.empty(len(places), dtype) if gives(name) else None
+    fetched = np.empty(len(places), dtype) if gives(name) else None
     atomics(dtype).many[name](
         generation.bases.ctypes.data,
         generation.run,
@@ -90,6 +90,6 @@ def apply_near(
         int(len(values) > 1),
         others.ctypes.data,
         int(len(others) > 1),
-        None if found is None else found.ctypes.data,
+        None if fetched is None else fetched.ctypes.data,
     )
-    return found
+    return fetched

@@ -24,11 +24,11 @@ def fold(held: LocalArray, generation: Generation, operation: str | int, share: 
     block = _BLOCK if near else 8 * _BLOCK
     for at in range(begin, end, block):
         till = min(at + block, end)
-        found = _combine(held, generation, operation, at, till)
+        combined = _combine(held, generation, operation, at, till)
         for part in range(len(generation.layout.ranks)):
-            held.write(generation, part, at, found)
+            held.write(generation, part, at, combined)
         for copy in held.more:
-            copy[at:till] = found
+            copy[at:till] = combined
 
 
 def _combine(held: LocalArray, generation: Generation, operation: str | int, begin: int, end: int) -> Any:
@@ -42,7 +42,7 @@ def _combine(held: LocalArray, generation: Generation, operation: str | int, beg
     if isinstance(operation, int):
         return copy(operation).copy()
     ufunc = _UFUNCS[operation]
-    found = copy(0).copy()
+    combined = copy(0).copy()
     for number in range(1, ranks + len(held.more)):
-        ufunc(found, copy(number), out=found)
-    return found
+        ufunc(combined, copy(number), out=combined)
+    return combined

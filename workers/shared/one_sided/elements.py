@@ -19,10 +19,10 @@ class Elements(OneSided):
     """Applies operations to elements."""
 
     def _prepare(self) -> None:
-        found = self._held
-        dtype = found.spec.dtype
+        held = self._held
+        dtype = held.spec.dtype
         self._one = {k: v for k, v in atomics(dtype).one.items() if dtype.kind != "b" or not k.endswith("add")}
-        self._size = found.spec.size if len(found.spec.shape) == 1 else -1  # then no integer is a position
+        self._size = held.spec.size if len(held.spec.shape) == 1 else -1  # then no integer is a position
         self._scalar = dtype.type
         self._itemsize = dtype.itemsize
         self._least: float = -math.inf
@@ -38,14 +38,14 @@ class Elements(OneSided):
         """Apply an operation: the quick way for one element near by and one number."""
         size = self._size
         place = (i if i >= 0 else i + size) if type(i) is int and -size <= i < size else self._find_one(i)
-        given = v.item() if type(v) is self._scalar else v
-        if type(given) in self._plain and self._least <= given <= self._most:
+        number = v.item() if type(v) is self._scalar else v
+        if type(number) in self._plain and self._least <= number <= self._most:
             address = self._find_address(place)
             operation = self._one.get(name)
             if address and operation is not None:
                 self._held.wrote = True
-                found = operation(address, given)
-                return found if found is None else self._scalar(found)
+                fetched = operation(address, number)
+                return fetched if fetched is None else self._scalar(fetched)
         return self._many(name, i, v, False)
 
     def _find_one(self, i: Any) -> int:
@@ -81,11 +81,11 @@ class Elements(OneSided):
         if name == "compare_and_swap":
             others = find_values(operation, "expected", expected, dtype, shape)
         if name == "get":
-            found = self._read(lambda generation: apply(held, generation, name, places, values, others))
+            fetched = self._read(lambda generation: apply(held, generation, name, places, values, others))
         else:
             generation = self._now()
             held.wrote = True
-            found = apply(held, generation, name, places, values, others)
-        if found is None or not gives(name):
+            fetched = apply(held, generation, name, places, values, others)
+        if fetched is None or not gives(name):
             return None
-        return found[0] if not shape else found.reshape(shape)
+        return fetched[0] if not shape else fetched.reshape(shape)

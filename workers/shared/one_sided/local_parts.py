@@ -161,14 +161,14 @@ class LocalArray:
         """Return elements of a part: a view where it is mapped, else a copy."""
         if part in generation.parts:
             return generation.parts[part][begin:end]
-        found = np.empty(end - begin, self.spec.dtype)
-        step = max(1, PIECE // found.itemsize)
+        elements = np.empty(end - begin, self.spec.dtype)
+        step = max(1, PIECE // elements.itemsize)
         rank = generation.layout.ranks[part]
         for at in range(begin, end, step):
             till = min(at + step, end)
-            told = self.site.ask(rank, "read", self.spec.token, generation.number, part, at, till)
-            found[at - begin : till - begin] = told
-        return found
+            piece = self.site.ask(rank, "read", self.spec.token, generation.number, part, at, till)
+            elements[at - begin : till - begin] = piece
+        return elements
 
     def write(self, generation: Generation, part: int, begin: int, values: Array) -> None:
         """Write elements of a part."""

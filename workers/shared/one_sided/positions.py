@@ -20,11 +20,11 @@ def find_positions(operation: str, index: Any, shape: tuple[int, ...]) -> tuple[
     IndexingError
         It holds no integers, or some out of bounds; it has too many parts, or too few; they don't fit together.
     """
-    given = index if isinstance(index, tuple) else (index,)
-    if len(given) != len(shape):
+    indices = index if isinstance(index, tuple) else (index,)
+    if len(indices) != len(shape):
         what = "an integer or an array of them" if len(shape) == 1 else f"a tuple of {len(shape)}"
         raise IndexingError(bad(operation, "i", index, f"{what}, for shape {shape}"))
-    parts = [_check(operation, index, part, axis, shape) for axis, part in enumerate(given)]
+    parts = [_check(operation, index, part, axis, shape) for axis, part in enumerate(indices)]
     if len(parts) == 1:
         return np.ascontiguousarray(parts[0]).reshape(-1), parts[0].shape
     try:
@@ -43,21 +43,21 @@ def find_positions(operation: str, index: Any, shape: tuple[int, ...]) -> tuple[
 
 def _check(operation: str, index: Any, part: Any, axis: int, shape: tuple[int, ...]) -> Array:
     """Return one axis' positions, none of them negative."""
-    found = np.asarray(part)
-    if found.dtype.kind not in "iu" and (found.size or found.dtype.kind == "b"):
-        what = f"dtype {found.dtype}" if found.ndim else repr(part)
+    positions = np.asarray(part)
+    if positions.dtype.kind not in "iu" and (positions.size or positions.dtype.kind == "b"):
+        what = f"dtype {positions.dtype}" if positions.ndim else repr(part)
         raise IndexingError(f"{operation}: argument 'i' has {what}; expected integers")
-    found = found.astype(np.int64, copy=False)
-    if not found.size:
-        return found
-    length, least, most = shape[axis], int(found.min()), int(found.max())
+    positions = positions.astype(np.int64, copy=False)
+    if not positions.size:
+        return positions
+    length, least, most = shape[axis], int(positions.min()), int(positions.max())
     if least < -length or most >= length:
         wrong = least if least < -length else most
         where = f" along axis {axis}" if len(shape) > 1 else ""
         raise IndexingError(
             f"{operation}: argument 'i' has {wrong}{where}; expected positions from {-length} to {length - 1}"
         )
-    return np.where(found < 0, found + length, found) if least < 0 else found
+    return np.where(positions < 0, positions + length, positions) if least < 0 else positions
 
 
 def find_values(operation: str, argument: str, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
@@ -74,27 +74,27 @@ def find_values(operation: str, argument: str, value: Any, dtype: np.dtype[Any],
         if isinstance(value, int | float) and not isinstance(value, np.generic):
             if isinstance(value, float) and dtype.kind in "iub":
                 raise TypeError
-            found = np.array(value, dtype)
+            values = np.array(value, dtype)
         else:
-            found = np.asarray(value)
-            if not hasattr(value, "dtype") and found.dtype.kind in "iu" and dtype.kind in "iu":
-                found = np.array(value, dtype)  # Python's integers have no type of their own, but must fit
-            if not np.can_cast(found.dtype, dtype, "same_kind"):
+            values = np.asarray(value)
+            if not hasattr(value, "dtype") and values.dtype.kind in "iu" and dtype.kind in "iu":
+                values = np.array(value, dtype)  # Python's integers have no type of their own, but must fit
+            if not np.can_cast(values.dtype, dtype, "same_kind"):
                 raise TypeError
-            found = found.astype(dtype, copy=False)
+            values = values.astype(dtype, copy=False)
     except OverflowError:
         raise BadValue(bad(operation, argument, value, f"what fits {dtype}")) from None
     except (TypeError, ValueError):
         raise ArgumentError(bad(operation, argument, value, f"what can be cast to {dtype}")) from None
-    if found.size == 1 and found.ndim <= len(shape):
-        return np.ascontiguousarray(found).reshape(-1)
-    if found.shape == shape:
-        return np.ascontiguousarray(found).reshape(-1)
+    if values.size == 1 and values.ndim <= len(shape):
+        return np.ascontiguousarray(values).reshape(-1)
+    if values.shape == shape:
+        return np.ascontiguousarray(values).reshape(-1)
     try:
-        return np.ascontiguousarray(np.broadcast_to(found, shape)).reshape(-1)
+        return np.ascontiguousarray(np.broadcast_to(values, shape)).reshape(-1)
     except ValueError:
         raise BadValue(
-            f"{operation}: argument {argument!r} has shape {found.shape}; expected one that broadcasts to that of "
+            f"{operation}: argument {argument!r} has shape {values.shape}; expected one that broadcasts to that of "
             f"the positions, {shape}"
         ) from None
 

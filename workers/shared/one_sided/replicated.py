@@ -51,8 +51,8 @@ class Replicated(OneSided):
 
     def _find(self, generation: Generation) -> Array:
         number, ranks = self._own(generation), len(generation.layout.ranks)
-        found = generation.parts[number] if number < ranks else self._held.more[number - ranks]
-        return found.reshape(self.shape)
+        own_copy = generation.parts[number] if number < ranks else self._held.more[number - ranks]
+        return own_copy.reshape(self.shape)
 
     def _own(self, generation: Generation) -> int:
         """Return the number of the own copy; where members share a rank, see to it that each has one."""

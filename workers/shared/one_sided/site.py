@@ -39,12 +39,12 @@ def held(token: bytes) -> LocalArray:
     ClusterError
         Nothing.
     """
-    found = _held.get(token)
-    if found is None:
+    local_array = _held.get(token)
+    if local_array is None:
         raise ClusterError(
             "an array that all ranks write is gone, or another cluster's: nothing refers to it in the driver any more"
         )
-    return found
+    return local_array
 
 
 class ArraySite:
@@ -153,8 +153,8 @@ class ArraySite:
         return apply_near(each, each.generation, name, places, values, others)
 
     def _read(self, token: bytes, number: int, part: int, begin: int, end: int) -> Array:
-        found: Array = self._present(token, number).generation.parts[part][begin:end].copy()
-        return found
+        elements: Array = self._present(token, number).generation.parts[part][begin:end].copy()
+        return elements
 
     def _write(self, token: bytes, number: int, part: int, begin: int, values: Array) -> None:
         self._present(token, number).generation.parts[part][begin : begin + len(values)] = values

@@ -434,11 +434,11 @@ class Symmetric(Elements):
 
     def _gather(self, generation: Generation) -> Array:
         held = self._held
-        found = np.empty(self.size, self.dtype)
+        gathered = np.empty(self.size, self.dtype)
         for part in range(len(generation.layout.ranks)):
             begin, end = generation.layout.bounds(held.spec, part)
-            found[begin:end] = held.read(generation, part, 0, end - begin)
-        return found.reshape(self.shape)
+            gathered[begin:end] = held.read(generation, part, 0, end - begin)
+        return gathered.reshape(self.shape)
 
     def __repr__(self) -> str:
         return f"<symmetric array: shape {self.shape}, {self.dtype}>"

@@ -101,11 +101,11 @@ def check_addition(operation: str, layout: PageLayout, index: Any, values: Any) 
             return Addition(
                 small[0], check_values(operation, layout, index.shape, values), small[1], compiled.spans(small[0])
             )
-    given = check_values(operation, layout, picked(operation, index, layout.shape), values)
+    checked = check_values(operation, layout, picked(operation, index, layout.shape), values)
     touched = pages_of(index, layout.shape, layout.dtype.itemsize, layout.page)
     if isinstance(index, np.ndarray) and index.dtype.kind == "i":  # compiled loops count from the beginning
         index = np.where(index < 0, index + layout.shape[0], index)
-    return Addition(tuple(map(_own, index)) if isinstance(index, tuple) else _own(index), given, touched)
+    return Addition(tuple(map(_own, index)) if isinstance(index, tuple) else _own(index), checked, touched)
 
 
 def check_values(
@@ -118,26 +118,26 @@ def check_values(
     DTypeError, BadValue
         Their dtype or shape doesn't fit.
     """
-    given = np.asarray(values)
-    integers_both = given.dtype.kind in "iu" and layout.dtype.kind in "iu"
-    if not integers_both and not np.can_cast(given.dtype, layout.dtype, "same_kind"):
+    array = np.asarray(values)
+    integers_both = array.dtype.kind in "iu" and layout.dtype.kind in "iu"
+    if not integers_both and not np.can_cast(array.dtype, layout.dtype, "same_kind"):
         raise DTypeError(
-            f"{operation}: argument {argument!r} has dtype {given.dtype}; expected one that fits {layout.dtype}"
+            f"{operation}: argument {argument!r} has dtype {array.dtype}; expected one that fits {layout.dtype}"
         )
-    if integers_both and given.size and not np.can_cast(given.dtype, layout.dtype):
-        least, most = given.min(), given.max()
+    if integers_both and array.size and not np.can_cast(array.dtype, layout.dtype):
+        least, most = array.min(), array.max()
         span = np.iinfo(layout.dtype)
         if int(least) < span.min or int(most) > span.max:
             odd = least if int(least) < span.min else most
             raise BadValue(f"{operation}: argument {argument!r} has {odd}; expected what fits {layout.dtype}")
     try:
-        np.broadcast_to(given, target)
+        np.broadcast_to(array, target)
     except ValueError:
         raise BadValue(
-            f"{operation}: argument {argument!r} has shape {given.shape}; expected one that broadcasts to {target}, "
+            f"{operation}: argument {argument!r} has shape {array.shape}; expected one that broadcasts to {target}, "
             "the shape of what the index picks"
         ) from None
-    return np.array(given, layout.dtype)
+    return np.array(array, layout.dtype)
 
 
 def check_numbers(operation: str, layout: PageLayout) -> None:
@@ -174,10 +174,10 @@ class Adder:
 
     def take(self) -> list[Noted]:
         """Return what blocks have added that haven't been counted, in their order; they are, now."""
-        found = sorted(self.blocks.items())
-        self.counted.update(block for block, _ in found)
+        uncounted = sorted(self.blocks.items())
+        self.counted.update(block for block, _ in uncounted)
         self.blocks = {}
-        return [noted for _, noted in found]
+        return [noted for _, noted in uncounted]
 
 
 _adders: WeakValueDictionary[str, Adder] = WeakValueDictionary()
@@ -187,10 +187,10 @@ _guard = threading.Lock()
 def adder(key: str) -> Adder:
     """Return what is noted for an expression, of which equal ones are one; as long as somebody holds it."""
     with _guard:
-        found = _adders.get(key)
-        if found is None:
-            found = _adders[key] = Adder(key)
-        return found
+        key_adder = _adders.get(key)
+        if key_adder is None:
+            key_adder = _adders[key] = Adder(key)
+        return key_adder
 
 
 def any_adders() -> bool:
@@ -200,9 +200,9 @@ def any_adders() -> bool:
 
 def receive(key: str, block: int, noted: Noted, attempt: int = 0) -> None:
     """Note, in the driver, what a block has added; nothing where nobody needs it any more."""
-    found = _adders.get(key)
-    if found is not None:
-        found.put(block, noted, attempt)
+    key_adder = _adders.get(key)
+    if key_adder is not None:
+        key_adder.put(block, noted, attempt)
 
 
 def _tell(key: str, block: int, noted: Noted, attempt: int) -> None:

@@ -136,7 +136,7 @@ def _function(name: str, kind: str, index: str) -> Callable[..., int] | None:
         narrowed=narrowed,
         narrow="trunc i64 %right to i32" if narrowed == "i32" else "add i64 %right, 0",
     )
-    given = [
+    parameters = [
         "ptr %places",
         "i64 %n",
         "i64 %width",
@@ -146,15 +146,15 @@ def _function(name: str, kind: str, index: str) -> Callable[..., int] | None:
         *(f"i64 %{x}" for x in numbers),
     ]
     widen = "sext" if index == "i32" else "bitcast"
-    whole = _LOOP.format(name=name, given=", ".join(given), ahead=_AHEAD, index=index, widen=widen, body=text)
+    whole = _LOOP.format(name=name, given=", ".join(parameters), ahead=_AHEAD, index=index, widen=widen, body=text)
     try:
         address = load(whole, [name])[name]
     except (ImportError, RuntimeError):
         return None
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
     words = [pointer, *[integer] * 4, *[pointer] * len(extra), *[integer] * len(numbers)]
-    made: Callable[..., int] = ctypes.CFUNCTYPE(integer, *words)(address)
-    return made
+    function: Callable[..., int] = ctypes.CFUNCTYPE(integer, *words)(address)
+    return function
 
 
 def _kind(dtype: np.dtype[Any]) -> str:
@@ -244,8 +244,8 @@ def add(
         touched = np.flatnonzero((within[0] < high) & (within[1] >= low))
         begin, end = (int(touched[0]), int(touched[-1]) + 1) if len(touched) else (0, 0)
     if begin < end:
-        given = (array.ctypes.data, flat.ctypes.data, rows, columns, low, high)
-        call(places.ctypes.data, places.size, width, begin, end, *given)
+        arguments = (array.ctypes.data, flat.ctypes.data, rows, columns, low, high)
+        call(places.ctypes.data, places.size, width, begin, end, *arguments)
     return True
 
 
@@ -262,8 +262,8 @@ def _add_columns(
     shaped = np.broadcast_to(values, places.shape)
     down, across = shaped.strides
     rows = len(places)
-    target, first, given = array.ctypes.data, places.ctypes.data, shaped.ctypes.data
+    target, first, source = array.ctypes.data, places.ctypes.data, shaped.ctypes.data
     for k in columns:
         if within is None or (within[0, k] < high and within[1, k] >= low):
-            begins = (first + k * rows * places.itemsize, rows, 1, 0, 1, target, given + k * across)
+            begins = (first + k * rows * places.itemsize, rows, 1, 0, 1, target, source + k * across)
             call(*begins, down // values.itemsize, 0, low, high)

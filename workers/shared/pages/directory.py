@@ -30,7 +30,7 @@ class Directory:
 
     def where(self, asker: int, numbers: Sequence[int]) -> list[int]:
         """Return for each page who is to be asked for it; the asker is one of its holders from now on."""
-        found = []
+        sources = []
         for number in numbers:
             held = self._holders.setdefault(number, [])
             others = [DRIVER, *(rank for rank in held if rank != asker)]
@@ -39,8 +39,8 @@ class Directory:
             self._named[chosen] = self._named.get(chosen, 0) + 1
             if asker not in held:
                 held.append(asker)
-            found.append(chosen)
-        return found
+            sources.append(chosen)
+        return sources
 
     def lose(self, ranks: Sequence[int]) -> None:
         """Forget ranks that are lost."""

@@ -45,8 +45,8 @@ class Sorted:
         """Return the place of each key; -1: it isn't there."""
         if not len(self.keys):
             return np.full(keys.shape, -1, np.int64)
-        given = keys.astype(self.keys.dtype) if keys.dtype != self.keys.dtype else keys
-        at = np.minimum(np.searchsorted(self.keys, given), len(self.keys) - 1)
+        cast_keys = keys.astype(self.keys.dtype) if keys.dtype != self.keys.dtype else keys
+        at = np.minimum(np.searchsorted(self.keys, cast_keys), len(self.keys) - 1)
         right = self.keys[at] == keys
         return np.where(right, at if self.places is None else self.places[at], -1)
 
@@ -82,8 +82,8 @@ class Direct:
             inside = (keys >= self.first) & (keys < self.first + self.count)
             keys = np.where(inside, keys, self.first)
         at = keys - self.first if self.first else keys
-        found = at if self.places is None else self.places.take(at)
-        return found if inside is None else np.where(inside, found, -1)
+        places = at if self.places is None else self.places.take(at)
+        return places if inside is None else np.where(inside, places, -1)
 
 
 class TableView:
@@ -101,8 +101,8 @@ class TableView:
         KeyError
             One isn't there, and there is no default.
         """
-        found, missing = self.places(keys, default is NOTHING)
-        return filled(self._rows[found], missing, default)
+        places, missing = self.places(keys, default is NOTHING)
+        return filled(self._rows[places], missing, default)
 
     __getitem__ = get
 
@@ -159,11 +159,11 @@ def filled(rows: Any, missing: Array | None, default: Any) -> Any:
 
 def find(indexes: tuple[Sorted | Direct, ...], keys: Array) -> Array:
     """Return the place of each key in the first index that has it."""
-    found = indexes[0].find(keys)
+    places = indexes[0].find(keys)
     for more in indexes[1:]:
-        if found.size and int(found.min()) < 0:
-            found = np.where(found < 0, more.find(keys), found)
-    return found
+        if places.size and int(places.min()) < 0:
+            places = np.where(places < 0, more.find(keys), places)
+    return places
 
 
 def signed(operation: str, keys: Array) -> Array:

@@ -88,8 +88,8 @@ class Mirrors:
     def open(self, file: FileName, page: int) -> tuple[FileName, FileName]:
         """Return a file's mirror, and the file that says what is in it."""
         with self._lock:
-            made = self._mirror(file, page)
-            return made.data.name, made.index.name
+            mirror = self._mirror(file, page)
+            return mirror.data.name, mirror.index.name
 
     def _mirror(self, file: FileName, page: int) -> Mirror:
         key = (file.pid, file.name)
@@ -149,8 +149,8 @@ class Mirrors:
         with self._lock:
             if raw is not None:
                 self._mirror(wanted.file, wanted.page).put(wanted.slots, wanted.numbers, raw)
-            told = [call for number in wanted.numbers.tolist() for call in self._pending.pop(number, ())]
-        for call in told:
+            callbacks = [call for number in wanted.numbers.tolist() for call in self._pending.pop(number, ())]
+        for call in callbacks:
             call(error)
 
     def drop(self, pid: int, name: str) -> None:

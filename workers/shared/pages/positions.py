@@ -14,8 +14,8 @@ Array = np.ndarray[Any, Any]
 def integers(index: Any) -> Any:
     """Return an index with lists as arrays; NumPy's own rules for everything else."""
     if isinstance(index, list):
-        found = np.asarray(index)
-        return found.astype(np.intp) if not found.size else found
+        array = np.asarray(index)
+        return array.astype(np.intp) if not array.size else array
     if isinstance(index, tuple):
         return tuple(integers(part) for part in index)
     return index
@@ -82,9 +82,9 @@ def _is_integers(part: Any) -> bool:
 
 def _within(part: Any, length: int, axis: int) -> Array:
     """Return positions counted from the beginning."""
-    found = np.asarray(part, np.int64).reshape(-1)
-    _check(found, length, axis)
-    return np.where(found < 0, found + length, found)
+    positions = np.asarray(part, np.int64).reshape(-1)
+    _check(positions, length, axis)
+    return np.where(positions < 0, positions + length, positions)
 
 
 def _flat(parts: tuple[Any, ...], shape: tuple[int, ...]) -> Array:

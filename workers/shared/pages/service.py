@@ -93,8 +93,8 @@ class PageService:
         raw = space.bytes.reshape(-1, layout.page)
         for each, places in _wanted(table, layout.page, touched):
             for part in _batches(each):
-                found = self._calls.ask(DRIVER, "pages.read", layout.token, [each.part(part)])
-                raw[places[part]] = found.reshape(-1, layout.page)
+                pages = self._calls.ask(DRIVER, "pages.read", layout.token, [each.part(part)])
+                raw[places[part]] = pages.reshape(-1, layout.page)
         return space.bytes
 
     def _mirrored(self, snapshot: SharedSnapshot, keeper: int, touched: Array) -> Array:
@@ -115,15 +115,15 @@ class PageService:
     def tell(self, key: str, block: int, noted: Noted, attempt: int) -> None:
         """Tell the driver what a block has added; from its host it maps it, else it is sent."""
         token = os.urandom(16)
-        told = False
+        was_mapped = False
         if self.near:
             descriptor, nbytes = write(noted, token)
             try:
                 name = FileName(os.getpid(), descriptor, "windrow-shared", nbytes)
-                told = self._calls.ask(DRIVER, "pages.add", key, block, attempt, name, token)
+                was_mapped = self._calls.ask(DRIVER, "pages.add", key, block, attempt, name, token)
             finally:
                 os.close(descriptor)
-        if not told:
+        if not was_mapped:
             self._calls.ask(DRIVER, "pages.add", key, block, attempt, noted)
 
     # ---------------------------------------------------------------- fetching, on threads of the keeper's
@@ -140,21 +140,21 @@ class PageService:
             for each in wanted:
                 self.mirrors.arrived(each, None, error)
             return
-        found: list[tuple[int, list[MirrorPages]]] = []
+        requests: list[tuple[int, list[MirrorPages]]] = []
         for source in np.unique(sources).tolist():
             at, mine = 0, []
             for each in wanted:
                 chosen = np.flatnonzero(sources[at : at + len(each.numbers)] == source)
                 at += len(each.numbers)
                 mine += [each.part(chosen)] if len(chosen) else []
-            found.append((source, mine))
+            requests.append((source, mine))
         threads = [
             threading.Thread(target=self._bring_from, args=pair, name="windrow-pages", daemon=True)
-            for pair in found[1:]
+            for pair in requests[1:]
         ]
         for thread in threads:
             thread.start()
-        self._bring_from(*found[0])
+        self._bring_from(*requests[0])
 
     def _bring_from(self, source: int, wanted: list[MirrorPages]) -> None:
         """Fetch pages from a holder; where it is lost from the driver, since others may wait for this rank by now."""
@@ -174,18 +174,18 @@ class PageService:
     # ---------------------------------------------------------------- answers, on the I/O thread
 
     def _on_add(self, question: Question) -> None:
-        key, block, attempt, told, *token = question.what
-        if isinstance(told, FileName):
+        key, block, attempt, noted, *token = question.what
+        if isinstance(noted, FileName):
             try:
-                descriptor = told.open()
+                descriptor = noted.open()
             except OSError:
                 question.reply(False)
                 return
             try:
-                told = read(map_file(descriptor), token[0])
+                noted = read(map_file(descriptor), token[0])
             finally:
                 os.close(descriptor)
-        receive(key, block, told, attempt)
+        receive(key, block, noted, attempt)
         question.reply(True)
 
     def _on_where(self, question: Question) -> None:
@@ -264,11 +264,11 @@ class MappedVersion:
 
 def _wanted(table: PageTable, page: int, touched: Array) -> list[tuple[MirrorPages, Array]]:
     """Return what to ask for, by files, with the pages that it is."""
-    found = []
+    requests = []
     for k in np.unique(table.file[touched]).tolist():
         mine = touched[table.file[touched] == k]
-        found.append((MirrorPages(table.files[k], page, table.slot[mine], table.number[mine]), mine))
-    return found
+        requests.append((MirrorPages(table.files[k], page, table.slot[mine], table.number[mine]), mine))
+    return requests
 
 
 def _batches(wanted: MirrorPages) -> list[Array]:
@@ -282,7 +282,7 @@ def _token_of(wanted: MirrorPages) -> str:
 
 def _read_own(wanted: MirrorPages) -> Array:
     """Return pages of a file that this process has."""
-    found = PageFile.own.get(wanted.file.name)
-    if found is None or wanted.file.pid != os.getpid():
+    page_file = PageFile.own.get(wanted.file.name)
+    if page_file is None or wanted.file.pid != os.getpid():
         raise ClusterError("a version of a shared array is gone: the driver has let go of it")
-    return read_pages(found.descriptor, wanted.page, wanted.slots)
+    return read_pages(page_file.descriptor, wanted.page, wanted.slots)

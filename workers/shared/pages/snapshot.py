@@ -196,10 +196,10 @@ def _adopt(layout: PageLayout, table: PageTable) -> AddressRange | None:
 
     To map a page and to touch it for the first time costs more than to read it: of 1 GB that takes a tenth of a second.
     """
-    found = _aside.pop(layout.token, None)
-    if found is None:
+    former = _aside.pop(layout.token, None)
+    if former is None:
         return None
-    before, space = found
+    before, space = former
     known = {file: k for k, file in enumerate(dict.fromkeys((*before.files, *table.files)))}
     was, now = (np.array([known[file] for file in each.files])[each.file] for each in (before, table))
     changed = np.flatnonzero((was != now) | (before.slot != table.slot))
@@ -212,12 +212,12 @@ def gather(array: Array, index: Any) -> Any:
     if isinstance(index, np.ndarray) and index.dtype.kind in "iu":
         large = index.size >= compiled.MANY and array.ndim == 1
         if large and int(index.min()) >= 0 and int(index.max()) < len(array):
-            found = compiled.gather(array, index)
-            if found is not None:
-                return found
+            picked = compiled.gather(array, index)
+            if picked is not None:
+                return picked
         return array.take(index, axis=0)
-    found = array[index]
-    return found.copy() if isinstance(found, np.ndarray) and np.may_share_memory(found, array) else found
+    picked = array[index]
+    return picked.copy() if isinstance(picked, np.ndarray) and np.may_share_memory(picked, array) else picked
 
 
 MOST_ASIDE = 2

@@ -101,10 +101,10 @@ def read_unpacked(place: FilePlace, count: int | None = None) -> bytes:
     try:
         source = arrow().PythonFile(place.stream(), "r")
         with arrow().CompressedInputStream(source, packing(place)) as file:
-            found: bytes = file.read(count)
+            unpacked: bytes = file.read(count)
     except (OSError, arrow().ArrowException) as error:
         raise FileFormatError(f"{place.label}: {place.path} can't be unpacked as {packing(place)}: {error}") from error
-    return found
+    return unpacked
 
 
 def read_beginning(place: FilePlace, count: int) -> bytes:
@@ -163,8 +163,8 @@ class Survey:
 
     def token_key(self) -> tuple[Any, ...]:
         """Name by what is read."""
-        told = tuple((p.path, p.size, p.mark) for p in self.places)
-        return told, self.index, self.form, self.names, self.columns, self.types, self.exact
+        files = tuple((p.path, p.size, p.mark) for p in self.places)
+        return files, self.index, self.form, self.names, self.columns, self.types, self.exact
 
     def read(self, number: int) -> tuple[int, int, bytes]:
         """Return where the rows of a part begin and end, and their text."""
@@ -201,8 +201,8 @@ class Survey:
             ) from error
         place.check()
         parts = [table.column(name) for name in self.columns]
-        told = [number for part in parts for number in (_code(part.type), *describe(part))]
-        return [start, stop, table.num_rows, *ends, *told]
+        column_stats = [number for part in parts for number in (_code(part.type), *describe(part))]
+        return [start, stop, table.num_rows, *ends, *column_stats]
 
 
 def _row_after(place: FilePlace, at: int) -> int:
@@ -210,13 +210,13 @@ def _row_after(place: FilePlace, at: int) -> int:
     at -= 1
     while at < place.size:
         raw = place.read_bytes(at, min(at + _AHEAD, place.size))
-        found = _END.search(raw)
-        if found is None:
+        line_end = _END.search(raw)
+        if line_end is None:
             at += _AHEAD
-        elif found.end() < len(raw) or found[0] != b"\r" or at + len(raw) == place.size:
-            return at + found.end()
+        elif line_end.end() < len(raw) or line_end[0] != b"\r" or at + len(raw) == place.size:
+            return at + line_end.end()
         else:  # the other half of its end may follow
-            at += found.start()
+            at += line_end.start()
     return place.size
 
 

@@ -25,16 +25,16 @@ def read_image(place: FilePlace) -> Array:
         if place.is_local:
             place.check()
             with open(place.path, "rb") as file:  # imageio leaves open what it can't read
-                found = np.asarray(imageio.imread(file, extension=ending))
+                samples = np.asarray(imageio.imread(file, extension=ending))
         else:
-            found = np.asarray(imageio.imread(place.read_bytes(), extension=ending))
+            samples = np.asarray(imageio.imread(place.read_bytes(), extension=ending))
     except SourceChanged:
         raise
     except Exception as error:
         place.check()
         raise FileError(f"{place.label}: {place.path} can't be read: {type(error).__name__}: {error}") from error
     place.check()
-    return found
+    return samples
 
 
 def check_image(path: str, label: str, found: Any, shape: tuple[int, ...], dtype: DType) -> Array:
@@ -66,6 +66,6 @@ class ImageStack:
         inside = np.ix_(*(np.asarray(p, np.int64) + s.start for p, s in zip(picks[1:], where[1:], strict=True)))
         for k, number in enumerate(picks[0]):
             place = self.places[where[0].start + int(number)]
-            found = check_image(place.path, place.label, read_image(place), self.shape, self.dtype)
-            out[k] = found[inside] if found.ndim else found
+            image = check_image(place.path, place.label, read_image(place), self.shape, self.dtype)
+            out[k] = image[inside] if image.ndim else image
         return out

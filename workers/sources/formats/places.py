@@ -37,8 +37,8 @@ def file_system(path: str, options: tuple[tuple[str, Any], ...]) -> tuple[Any, s
     """Return fsspec's file system for a URL, and the path in it."""
     import fsspec
 
-    found: tuple[Any, str] = fsspec.core.url_to_fs(path, **dict(options))
-    return found
+    resolved: tuple[Any, str] = fsspec.core.url_to_fs(path, **dict(options))
+    return resolved
 
 
 def mark_of(told: dict[str, Any]) -> str:
@@ -77,12 +77,12 @@ class FilePlace:
         system, path = file_system(self.path, self.options)
         try:
             system.invalidate_cache()
-            told = system.info(path)
+            info = system.info(path)
         except Exception as error:
             raise SourceChanged(f"{self.label}: the file {self.path} of the array is gone: {error}") from error
-        if (told["size"], mark_of(told)) != (self.size, self.mark):
+        if (info["size"], mark_of(info)) != (self.size, self.mark):
             raise SourceChanged(
-                f"{self.label}: the file {self.path} changed underneath the array: it has {told['size']} bytes; it had "
+                f"{self.label}: the file {self.path} changed underneath the array: it has {info['size']} bytes; it had "
                 f"{self.size}"
             )
 
@@ -106,11 +106,11 @@ class FilePlace:
         stop = self.size if stop is None else stop
         with self.stream() as file:
             file.seek(start)
-            found = bytes(file.read(stop - start))
-        if len(found) < stop - start:
+            raw = bytes(file.read(stop - start))
+        if len(raw) < stop - start:
             self.check()
-            raise FileError(f"{self.label}: {self.path} ends at {start + len(found)}; expected {stop} bytes")
-        return found
+            raise FileError(f"{self.label}: {self.path} ends at {start + len(raw)}; expected {stop} bytes")
+        return raw
 
 
 class LocalStream(io.RawIOBase):
@@ -160,19 +160,19 @@ class OpenUrl:
             return
         system, path = file_system(self.stamp.path, self.stamp.options)
         try:
-            found = system.cat_file(path, start=at, end=at + len(left))
+            raw = system.cat_file(path, start=at, end=at + len(left))
         except Exception as error:
             raise SourceChanged(f"{self.stamp.label}: {self.stamp.path} can't be read: {error}") from error
-        if len(found) < len(left):
+        if len(raw) < len(left):
             self.stamp.check()
             raise SourceChanged(f"{self.stamp.label}: the file {self.stamp.path} ends before the array does")
-        left[:] = found
+        left[:] = raw
 
     def read(self, dtype: np.dtype[Any], offset: int, strides: Sequence[int], picks: Picks) -> Array:
         """Return elements of a strided array in the file, as `OpenFile.read` does."""
-        found = elements(self, dtype, offset, strides, picks)
+        array = elements(self, dtype, offset, strides, picks)
         self.stamp.check()
-        return found
+        return array
 
 
 def describe(label: str, path: str, options: tuple[tuple[str, Any], ...] = ()) -> FilePlace:
@@ -187,7 +187,7 @@ def describe(label: str, path: str, options: tuple[tuple[str, Any], ...] = ()) -
         status = os.stat(path)
         return FilePlace(path, status.st_size, status.st_mtime_ns, label)
     system, inner = file_system(path, options)
-    told = system.info(inner)
-    if told["type"] == "directory":
+    info = system.info(inner)
+    if info["type"] == "directory":
         raise IsADirectoryError(path)
-    return FilePlace(path, told["size"], mark_of(told), label, options)
+    return FilePlace(path, info["size"], mark_of(info), label, options)

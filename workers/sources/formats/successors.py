@@ -42,15 +42,15 @@ _guard = threading.Lock()
 def note(path: str, before: Version, after: Version, replaced: Collection[str]) -> None:
     """Note that a file of one version becomes one of another, in which some parts have other contents."""
     with _guard:
-        found = _histories.get(path)
-        if found is None or next(reversed(found.versions)) != before:
-            found = _histories[path] = _History({before: 0})
-        number = found.versions[before] + 1
-        found.versions.pop(after, None)
-        found.versions[after] = number
-        found.replaced |= dict.fromkeys(replaced, number)
-        if len(found.versions) > MOST:
-            del found.versions[next(iter(found.versions))]
+        history = _histories.get(path)
+        if history is None or next(reversed(history.versions)) != before:
+            history = _histories[path] = _History({before: 0})
+        number = history.versions[before] + 1
+        history.versions.pop(after, None)
+        history.versions[after] = number
+        history.replaced |= dict.fromkeys(replaced, number)
+        if len(history.versions) > MOST:
+            del history.versions[next(iter(history.versions))]
 
 
 def current(place: FilePlace, part: str) -> FilePlace:
@@ -64,10 +64,10 @@ def current(place: FilePlace, part: str) -> FilePlace:
     try:
         place.check()
     except SourceChanged:
-        found = _ask(place, part) if place.is_local else None
-        if found is None:
+        version = _ask(place, part) if place.is_local else None
+        if version is None:
             raise
-        now = replace(place, size=found[0], mark=found[1])
+        now = replace(place, size=version[0], mark=version[1])
         now.check()
         return now
     return place
@@ -88,14 +88,18 @@ def _ask(place: FilePlace, part: str) -> Version | None:
         calls = own_calls()
     except ClusterError:
         return _find(*what)
-    found: Version | None = _find(*what) if calls.rank == 0 else calls.ask(0, SERVICE, *what)
-    return found
+    version: Version | None = _find(*what) if calls.rank == 0 else calls.ask(0, SERVICE, *what)
+    return version
 
 
 def _find(path: str, version: Version, part: str) -> Version | None:
     """Return the last version of a file, if its part is that of another version."""
     with _guard:
-        found = _histories.get(path)
-        if found is None or version not in found.versions or found.replaced.get(part, 0) > found.versions[version]:
+        history = _histories.get(path)
+        if (
+            history is None
+            or version not in history.versions
+            or history.replaced.get(part, 0) > history.versions[version]
+        ):
             return None
-        return next(reversed(found.versions))
+        return next(reversed(history.versions))

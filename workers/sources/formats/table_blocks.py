@@ -99,35 +99,35 @@ class OpenColumns:
 
     def read(self, where: tuple[slice, ...], picks: Picks) -> Array:
         """Return what is picked of the rectangle of one piece."""
-        told = self._told
+        table = self._told
         if 0 in map(len, picks):
-            return np.empty([len(p) for p in picks], bool if told.dtype is None else told.dtype)
-        columns = told.columns
-        if told.wide:
+            return np.empty([len(p) for p in picks], bool if table.dtype is None else table.dtype)
+        columns = table.columns
+        if table.wide:
             columns = tuple(columns[where[1].start + int(k)] for k in picks[1])
-        found, rows = self._block(find_piece(told.pieces, where[0].start), columns), picks[0]
-        if not isinstance(rows, range) or rows != range(len(found)):
-            found = found[np.asarray(rows, np.int64)]
-        return found if told.wide else found[:, 0]
+        values, rows = self._block(find_piece(table.pieces, where[0].start), columns), picks[0]
+        if not isinstance(rows, range) or rows != range(len(values)):
+            values = values[np.asarray(rows, np.int64)]
+        return values if table.wide else values[:, 0]
 
     def _block(self, number: int, columns: Columns) -> Array:
-        key, told = (self._number, number, columns), self._told
+        key, table = (self._number, number, columns), self._told
         with _guard:
             block = _blocks.setdefault(key, _Block())
             _blocks.move_to_end(key)
         with block.lock:
-            found = block.values
-            if found is not None:
-                told.pieces.places[int(told.pieces.index[number, 0])].check()
-                return found
-            if told.dtype is None:
-                found = read_masks(told.pieces, number, columns)
+            values = block.values
+            if values is not None:
+                table.pieces.places[int(table.pieces.index[number, 0])].check()
+                return values
+            if table.dtype is None:
+                values = read_masks(table.pieces, number, columns)
             else:
-                found = read_columns(told.pieces, number, columns, told.dtype, told.nulls)
-            found.flags.writeable = False
-            block.values = found
+                values = read_columns(table.pieces, number, columns, table.dtype, table.nulls)
+            values.flags.writeable = False
+            block.values = values
         _forget()
-        return found
+        return values
 
 
 def _forget() -> None:

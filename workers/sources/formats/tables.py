@@ -42,8 +42,8 @@ class TablePieces:
     def token_key(self) -> tuple[Any, ...]:
         """Name by the files and what is read of them; found once."""
         if not self._token:
-            told = tuple((p.path, p.size, p.mark) for p in self.places)
-            self._token.append(token_of(type(self).__name__, told, *self._named()))
+            files = tuple((p.path, p.size, p.mark) for p in self.places)
+            self._token.append(token_of(type(self).__name__, files, *self._named()))
         return tuple(self._token)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -71,15 +71,15 @@ class TablePieces:
         known = dict(self.partitions)
         stored = tuple(c for c in columns if c not in known)
         try:
-            found = self.load(number, stored) if stored else None
+            table = self.load(number, stored) if stored else None
             parts = []
             for column in columns:
                 kind = self.schema.field(column).type
-                if found is None or column in known:
+                if table is None or column in known:
                     value = arrow().scalar(known[column][int(self.index[number, 0])], kind)
                     parts.append(arrow().repeat(value, int(self.bounds[number + 1] - self.bounds[number])))
                 else:
-                    part = found.column(column)
+                    part = table.column(column)
                     parts.append(part if part.type == kind else part.cast(kind))
         except WindrowError:
             raise
@@ -216,8 +216,8 @@ def plain_dtype(kind: Any) -> DType | None:
         return np.dtype("U1" if is_text(kind) else "S1")
     if types.is_null(kind):
         return np.dtype(float)
-    found = dtype_of(kind)
-    return found if found is not None and found.kind in "biufmMS" else None
+    dtype = dtype_of(kind)
+    return dtype if dtype is not None and dtype.kind in "biufmMS" else None
 
 
 def fill(out: Array, column: Any, nulls: str | None, place: str) -> None:

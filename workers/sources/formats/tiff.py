@@ -59,10 +59,10 @@ def open_tiff(place: FilePlace) -> Any:
     import tifffile
 
     try:
-        found = tifffile.TiffFile(place.stream(), name=place.path)
-        if not (place.is_local and found.is_ome):
-            return found
-        found.filehandle.close()
+        tiff = tifffile.TiffFile(place.stream(), name=place.path)
+        if not (place.is_local and tiff.is_ome):
+            return tiff
+        tiff.filehandle.close()
         return tifffile.TiffFile(place.path)  # which looks for further files beside it
     except (tifffile.TiffFileError, ValueError, IndexError, OSError) as error:
         raise FileFormatError(f"{place.label}: {place.path} is no TIFF file that can be read: {error}") from error
@@ -147,8 +147,8 @@ class OpenTiff:
         whole = keyframe.is_contiguous or (keyframe.jpegheader is not None and 273 in keyframe.tags)
         if axes is None or whole:
             with self._lock:
-                found = page.asarray(maxworkers=1)
-            out[...] = found.reshape(shape)[np.ix_(*wanted)]
+                samples = page.asarray(maxworkers=1)
+            out[...] = samples.reshape(shape)[np.ix_(*wanted)]
             return
         spans = [(0, n) for n in keyframe.shaped]
         for axis, positions in zip(axes, wanted, strict=True):
@@ -196,16 +196,16 @@ class OpenTiff:
                 handle.open()
             try:
                 handle.seek(offset)
-                found: bytes = handle.read(count)
+                raw: bytes = handle.read(count)
             finally:
                 if further:
                     handle.close()
-        if len(found) < count:
+        if len(raw) < count:
             raise FileError(
                 f"{self._series.place.label}: {self._series.place.path} is truncated: {count} bytes of page "
-                f"{page.index}, segment {number}, at {offset}; it ends after {len(found)} of them"
+                f"{page.index}, segment {number}, at {offset}; it ends after {len(raw)} of them"
             )
-        return found
+        return raw
 
 
 def _segment_shape(keyframe: Any) -> tuple[int, int, int]:

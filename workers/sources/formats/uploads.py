@@ -57,5 +57,5 @@ class Upload:
             system, path = file_system(place, self.options)
             system.pipe_file(path, raw)
         except Exception as error:
-            told = f"{type(error).__name__}: {error}"
-            raise FileError(f"{self.operation}: {place} could not be written: {told}") from error
+            reason = f"{type(error).__name__}: {error}"
+            raise FileError(f"{self.operation}: {place} could not be written: {reason}") from error

@@ -62,20 +62,20 @@ def reading(place: FilePlace) -> Iterator[Any]:
     """Give an h5py.File."""
     key = (place.path, place.size, place.mark)
     with _guard:
-        found = _handles.get(key)
-        if found is None:
-            found = _handles[key] = _Handle(place)
+        handle = _handles.get(key)
+        if handle is None:
+            handle = _handles[key] = _Handle(place)
         _handles.move_to_end(key)
-        found.readers += 1
+        handle.readers += 1
         _close_idle()
     try:
-        yield found.file
+        yield handle.file
     finally:
         with _guard:
-            found.readers -= 1
-            if not found.readers and place.path in _scripts and _handles.get(key) is found:
+            handle.readers -= 1
+            if not handle.readers and place.path in _scripts and _handles.get(key) is handle:
                 del _handles[key]
-                found.close()
+                handle.close()
             _close_idle()
 
 
@@ -140,14 +140,14 @@ class Decoding:
         """Return what stored numbers mean."""
         raw = raw.view(self.stored) if raw.dtype != self.stored else raw
         gone = self._gone(raw)
-        found = raw
+        values = raw
         if self.scale is not None:
-            found = found * self.scale
+            values = values * self.scale
         if self.offset is not None:
-            found = found + self.offset
-        found = np.asarray(found, self.dtype)
+            values = values + self.offset
+        values = np.asarray(values, self.dtype)
         if gone is None or not gone.any():
-            return found
+            return values
         if self.missing is None:
             count = int(np.count_nonzero(gone))
             raise BadValue(
@@ -155,18 +155,18 @@ class Decoding:
                 "expected argument 'mask' of from_hdf5: 'nan', a number that takes their place, or False to read them "
                 "as they are stored"
             )
-        return np.where(gone, np.asarray(self.missing, self.dtype), found)
+        return np.where(gone, np.asarray(self.missing, self.dtype), values)
 
     def _gone(self, raw: Array) -> Array | None:
-        found = None
+        mask = None
         tests = [raw == fill for fill in self.fills]
         if self.valid is not None:
             least, most = self.valid
             tests += [] if least is None else [raw < least]
             tests += [] if most is None else [raw > most]
         for test in tests:
-            found = test if found is None else found | test
-        return None if found is None else np.asarray(found)
+            mask = test if mask is None else mask | test
+        return None if mask is None else np.asarray(mask)
 
 
 @dataclass(frozen=True)
@@ -206,17 +206,17 @@ class OpenHdf5:
         place = source.place
         stored = source.dtype if source.decoding is None else source.decoding.stored
         chunks = source.chunks if max(source.chunks, default=1) > 1 else None
-        found = read_picked(self._fetch, where, picks, chunks, stored)
+        values = read_picked(self._fetch, where, picks, chunks, stored)
         if source.decoding is not None:
-            found = source.decoding.apply(place.label, source.shown, found)
-        return found
+            values = source.decoding.apply(place.label, source.shown, values)
+        return values
 
     def _fetch(self, region: Region) -> Array:
         source = self._source
         place = current(source.place, source.name)
         try:
             with reading(place) as file:
-                found = np.asarray(file[source.name][region])
+                values = np.asarray(file[source.name][region])
         except Exception as error:
             current(place, source.name)
             at = ", ".join(f"{s.start}:{s.stop}" for s in region)
@@ -224,4 +224,4 @@ class OpenHdf5:
                 f"{place.label}: the data set {source.shown} can't be read at [{at}]: {type(error).__name__}: {error}"
             ) from error
         current(place, source.name)
-        return found
+        return values

@@ -27,5 +27,5 @@ def library(operation: str, name: str) -> Any:
 
 def is_of(value: Any, module: str, kind: str) -> bool:
     """Tell whether a value is of a library's class, without loading the library: who has one has loaded it."""
-    found = getattr(sys.modules.get(module), kind, None)
-    return isinstance(found, type) and isinstance(value, found)
+    cls = getattr(sys.modules.get(module), kind, None)
+    return isinstance(cls, type) and isinstance(value, cls)

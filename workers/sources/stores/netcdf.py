@@ -50,8 +50,8 @@ def decoding(
     fills: tuple[Any, ...] = ()
     valid = None
     if mask:
-        given = [v for name in FILLS if name in attributes for v in np.ravel(attributes[name])]
-        values = [_as_stored(v, dtype, stored) for v in (*given, *([] if fill is None else [fill]))]
+        fill_values = [v for name in FILLS if name in attributes for v in np.ravel(attributes[name])]
+        values = [_as_stored(v, dtype, stored) for v in (*fill_values, *([] if fill is None else [fill]))]
         fills = tuple(dict.fromkeys(v for v in values if v is not None and v == v))
         valid = _valid(attributes)
         if isinstance(missing, str) and result.kind in "iu" and (fills or valid):
@@ -71,19 +71,19 @@ def _number(value: Any) -> Any:
     """Return an attribute as a NumPy scalar: its type counts."""
     if value is None:
         return None
-    found = np.ravel(np.asarray(value))
-    return found[0] if found.size and found.dtype.kind in "iuf" else None
+    flat = np.ravel(np.asarray(value))
+    return flat[0] if flat.size and flat.dtype.kind in "iuf" else None
 
 
 def _as_stored(value: Any, dtype: DType, stored: DType) -> Any:
     """Return a value as the elements have it; None for one that none of them can have."""
     try:
-        found = np.asarray(value).astype(dtype)
+        element = np.asarray(value).astype(dtype)
     except (TypeError, ValueError):
         return None
-    if dtype.kind in "iu" and found != np.asarray(value) and stored == dtype:
+    if dtype.kind in "iu" and element != np.asarray(value) and stored == dtype:
         return None
-    return found.view(stored)[()] if stored != dtype else found[()]
+    return element.view(stored)[()] if stored != dtype else element[()]
 
 
 def _valid(attributes: Mapping[str, Any]) -> tuple[Any, Any] | None:

@@ -52,11 +52,11 @@ def read_picked(
     runs = [_runs(pick, most) for pick, most in zip(picks, near, strict=True)]
     if all(len(each) == 1 for each in runs):
         return np.asarray(_take(fetch, where, tuple(each[0] for each in runs)), dtype)  # scalars lose orders of bytes
-    made = np.empty(shape, dtype)
+    values = np.empty(shape, dtype)
     for index in np.ndindex(*(len(each) for each in runs)):
         parts = tuple(each[k] for each, k in zip(runs, index, strict=True))
-        made[np.ix_(*(part[2] for part in parts))] = _take(fetch, where, parts)
-    return made
+        values[np.ix_(*(part[2] for part in parts))] = _take(fetch, where, parts)
+    return values
 
 
 _Run = tuple[int, int, Any, Any]
@@ -74,14 +74,14 @@ def _runs(pick: range | Array, near: int) -> list[_Run]:
     order = np.argsort(pick, kind="stable")
     ordered = pick[order]
     cuts = np.flatnonzero(np.diff(ordered) > near) + 1
-    found: list[_Run] = []
+    runs: list[_Run] = []
     for places, positions in zip(np.split(order, cuts), np.split(ordered, cuts), strict=True):
         first = int(positions[0])
-        found.append((first, int(positions[-1]) + 1, places, positions - first))
-    if len(found) == 1:  # in the order that was asked for
-        first = found[0][0]
-        return [(first, found[0][1], np.arange(len(pick)), pick - first)]
-    return found
+        runs.append((first, int(positions[-1]) + 1, places, positions - first))
+    if len(runs) == 1:  # in the order that was asked for
+        first = runs[0][0]
+        return [(first, runs[0][1], np.arange(len(pick)), pick - first)]
+    return runs
 
 
 def _take(fetch: Callable[[tuple[slice, ...]], Array], where: tuple[slice, ...], parts: tuple[_Run, ...]) -> Array:

@@ -69,21 +69,21 @@ def _of_netcdf(label: str, variable: Any) -> Any:
     decoding = netcdf.decoding(
         dtype, attributes, missing=None, mask=bool(variable.mask), scale=bool(variable.scale), fill=fill
     )
-    found = dtype if decoding is None else decoding.dtype
+    decoded_dtype = dtype if decoding is None else decoding.dtype
     chunking = variable.chunking()
     chunks = tuple(chunking) if isinstance(chunking, list | tuple) else None
     path = os.path.abspath(group.filepath())
     shape = tuple(variable.shape)
     place = describe(label, path) if os.path.exists(path) else None
     if place is None or not group.data_model.startswith("NETCDF4") or not _is_read(path):
-        return StandIn(_Variable(label, variable, found), None, shape, found, chunks)
+        return StandIn(_Variable(label, variable, decoded_dtype), None, shape, decoded_dtype, chunks)
     hdf5.scripts(path)
     name = f"{group.path.rstrip('/')}/{variable.name}"
     with hdf5.reading(place) as opened:
         if opened[name].shape != shape:  # less was written than an unlimited dimension has: netCDF4 fills the rest
-            return StandIn(_Variable(label, variable, found), None, shape, found, chunks)
-    file = hdf5.Hdf5Array(place, name, found, chunks or (1,) * len(shape), decoding)
-    return StandIn(variable, file, shape, found, chunks)
+            return StandIn(_Variable(label, variable, decoded_dtype), None, shape, decoded_dtype, chunks)
+    file = hdf5.Hdf5Array(place, name, decoded_dtype, chunks or (1,) * len(shape), decoding)
+    return StandIn(variable, file, shape, decoded_dtype, chunks)
 
 
 def _is_read(path: str) -> bool:
@@ -96,8 +96,8 @@ def _is_read(path: str) -> bool:
         with suppress(OSError):
             if os.readlink(f"/proc/self/fd/{number}") == gone:
                 return False
-    found = _modes(path)
-    return bool(found) and not any(found)
+    modes = _modes(path)
+    return bool(modes) and not any(modes)
 
 
 def is_written(path: str) -> bool:
@@ -107,17 +107,17 @@ def is_written(path: str) -> bool:
 
 def _modes(path: str) -> list[bool]:
     """Return of each descriptor that this process has of a file whether it is for writing."""
-    found = []
+    modes = []
     for number in os.listdir("/proc/self/fd"):
         try:
             if not os.path.samefile(f"/proc/self/fd/{number}", path):
                 continue
-            with open(f"/proc/self/fdinfo/{number}", encoding="ascii") as told:
-                flags = next(int(line.split()[1], 8) for line in told if line.startswith("flags:"))
+            with open(f"/proc/self/fdinfo/{number}", encoding="ascii") as fdinfo:
+                flags = next(int(line.split()[1], 8) for line in fdinfo if line.startswith("flags:"))
         except (OSError, StopIteration):
             continue
-        found.append(bool(flags & (os.O_WRONLY | os.O_RDWR)))
-    return found
+        modes.append(bool(flags & (os.O_WRONLY | os.O_RDWR)))
+    return modes
 
 
 class _Variable:
@@ -129,15 +129,15 @@ class _Variable:
 
     def __getitem__(self, where: Any) -> Any:
         with _one_at_a_time:
-            found = self._variable[where]
-        if not isinstance(found, np.ma.MaskedArray):
-            return np.asarray(found, self.dtype)
+            values = self._variable[where]
+        if not isinstance(values, np.ma.MaskedArray):
+            return np.asarray(values, self.dtype)
         if self.dtype.kind == "f":
-            return np.ma.filled(found.astype(self.dtype), np.nan)
-        if np.ma.is_masked(found):
+            return np.ma.filled(values.astype(self.dtype), np.nan)
+        if np.ma.is_masked(values):
             raise BadValue(
                 f"{self._label}: the variable {self._variable.name!r} has missing values in a part that is read, for "
                 f"which {self.dtype} has none; expected floating-point numbers, or from_hdf5(path, name, mask=) of a "
                 "file that is closed"
             )
-        return np.asarray(found.data, self.dtype)
+        return np.asarray(values.data, self.dtype)

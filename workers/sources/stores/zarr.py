@@ -50,15 +50,15 @@ _guard = threading.Lock()
 def opened(pickled: bytes, by_zarrs: bool) -> Any:
     """Return a zarr.Array; those used last stay open."""
     with _guard:
-        found = _open.get((pickled, by_zarrs))
-        if found is None:
-            found = _open[pickled, by_zarrs] = own_copy(pickled)
+        array = _open.get((pickled, by_zarrs))
+        if array is None:
+            array = _open[pickled, by_zarrs] = own_copy(pickled)
             if by_zarrs:
-                _use_zarrs(found)
+                _use_zarrs(array)
             while len(_open) > KEPT:
                 _open.popitem(last=False)
         _open.move_to_end((pickled, by_zarrs))
-        return found
+        return array
 
 
 def _use_zarrs(array: Any) -> None:
@@ -73,10 +73,12 @@ def _use_zarrs(array: Any) -> None:
         inner = array.async_array
         impl = pipelines.get_codec_pipeline_impl(inner.metadata, inner.store, strict=True)
         plain = inner.codec_pipeline
-        made = pipelines.ZarrsCodecPipeline(metadata=inner.metadata, store=inner.store, impl=impl, python_impl=plain)
+        pipeline = pipelines.ZarrsCodecPipeline(
+            metadata=inner.metadata, store=inner.store, impl=impl, python_impl=plain
+        )
     except Exception:  # another version of zarrs, a codec or a store that it doesn't know
         return
-    object.__setattr__(inner, "codec_pipeline", made)
+    object.__setattr__(inner, "codec_pipeline", pipeline)
 
 
 def can_travel(store: Any) -> bool:
@@ -249,10 +251,10 @@ def pickled_array(array: Any) -> bytes | None:
     if is_of(store, "zarr.storage", "LocalStore") and not store.root.is_absolute():
         store = type(store)(os.path.abspath(store.root), read_only=store.read_only)
     try:
-        found: bytes = cloudpickle.dumps(array_at(inner.metadata, store, inner.path, inner.config))
+        pickled: bytes = cloudpickle.dumps(array_at(inner.metadata, store, inner.path, inner.config))
     except Exception:
         return None
-    return found
+    return pickled
 
 
 def array_at(metadata: Any, store: Any, path: str, config: Any) -> Any:
@@ -299,9 +301,9 @@ class OpenZarr:
                     drop_file(path)
             return part
 
-        found = read_picked(fetch, where, picks, array.chunks, array.dtype)
+        values = read_picked(fetch, where, picks, array.chunks, array.dtype)
         source.check()
-        return found
+        return values
 
 
 def _read(array: Any, region: Region) -> Array:

@@ -92,8 +92,8 @@ class _Apart(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Return what a pickle names."""
-        found = super().find_class(module, name)
-        return _make_anew if (module, name) == ("fsspec.spec", "make_instance") else found
+        member = super().find_class(module, name)
+        return _make_anew if (module, name) == ("fsspec.spec", "make_instance") else member
 
 
 def _make_anew(kind: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -108,12 +108,12 @@ def own_copy(pickled: bytes) -> Any:
 def _readers_loop() -> asyncio.AbstractEventLoop:
     with _guard:
         if not _loops:
-            made = asyncio.new_event_loop()
+            loop = asyncio.new_event_loop()
             threads = sys.modules["zarr"].config.get("threading.max_workers", None) if "zarr" in sys.modules else None
             if threads is not None:
-                made.set_default_executor(ThreadPoolExecutor(threads, "windrow-zarr"))
-            threading.Thread(target=made.run_forever, name="windrow-zarr", daemon=True).start()
-            _loops.append(made)
+                loop.set_default_executor(ThreadPoolExecutor(threads, "windrow-zarr"))
+            threading.Thread(target=loop.run_forever, name="windrow-zarr", daemon=True).start()
+            _loops.append(loop)
         return _loops[0]
 
 

@@ -16,7 +16,7 @@ def before(counts: Array) -> Array:
 
 def place_values(x: Array, mask: Array, before: Array, values: Array) -> Array:
     """Put values where the mask holds; `before` counts the places of earlier blocks."""
-    found = x.copy()
+    block = x.copy()
     many = np.count_nonzero(mask)
-    found[mask] = values[(before[0] + np.arange(many)) % len(values)]
-    return found
+    block[mask] = values[(before[0] + np.arange(many)) % len(values)]
+    return block

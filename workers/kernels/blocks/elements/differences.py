@@ -11,5 +11,5 @@ Array = np.ndarray[Any, Any]
 
 def first(wrong: Array) -> Array:
     """Return the position of the first true element in C order, or -1, as a block of one."""
-    found = int(wrong.argmax()) if wrong.size else 0
-    return np.full((1,) * wrong.ndim, found if wrong.size and wrong.reshape(-1)[found] else -1)
+    position = int(wrong.argmax()) if wrong.size else 0
+    return np.full((1,) * wrong.ndim, position if wrong.size and wrong.reshape(-1)[position] else -1)

@@ -49,8 +49,8 @@ def _draw(name: str, *args: Any, where: Where) -> Array:
         here = tuple(slice(w.start + r.start, w.start + r.stop) for w, r in zip(where, region, strict=True))
         flat = [np.array(p[region], np.float64).reshape(-1) for p in wide]
         with np.errstate(all="ignore"):
-            made = KERNELS[name](_draws(stream, shape, here), *flat)
-        out[region] = made.reshape(out[region].shape)
+            samples = KERNELS[name](_draws(stream, shape, here), *flat)
+        out[region] = samples.reshape(out[region].shape)
     return out
 
 
@@ -112,8 +112,8 @@ def _vectors(
     n = np.array(np.broadcast_to(number, extents[:-1]), np.float64).reshape(-1)
     rows = np.array(np.broadcast_to(last, extents), np.float64).reshape(-1, extents[-1])
     with np.errstate(all="ignore"):
-        made = function(_draws(stream, shape[:-1], where[:-1]), n, rows)
-    return made.reshape(extents).astype(np.int64)
+        samples = function(_draws(stream, shape[:-1], where[:-1]), n, rows)
+    return samples.reshape(extents).astype(np.int64)
 
 
 def normalise(logarithms: Array) -> Array:
@@ -123,8 +123,8 @@ def normalise(logarithms: Array) -> Array:
 
 def correlate(z: Array, mean: Array, factor: Array) -> Array:
     """Return mean + z @ factor."""
-    found = vectors.correlate(z.reshape(-1, z.shape[-1]), mean, factor)
-    return found.reshape(*z.shape[:-1], factor.shape[1])
+    samples = vectors.correlate(z.reshape(-1, z.shape[-1]), mean, factor)
+    return samples.reshape(*z.shape[:-1], factor.shape[1])
 
 
 def covariance_factor(cov: Array, method: str, check_valid: str, tol: float) -> Array:

@@ -14,15 +14,15 @@ Array = np.ndarray[Any, Any]
 def look_up(table: Array, index: Array, name: str, axis: int) -> Array:
     """Return the elements at positions along an axis of which the block has all."""
     _check(name, index, axis, table.shape[axis])
-    found: Array = np.take(table, index.astype(np.int64, copy=False), axis)
-    return found
+    elements: Array = np.take(table, index.astype(np.int64, copy=False), axis)
+    return elements
 
 
 def along(x: Array, index: Array, name: str, axis: int) -> Array:
     """Return, for each line along an axis of which the block has all, its elements at the line of positions."""
     _check(name, index, axis, x.shape[axis])
-    found: Array = np.take_along_axis(x, index.astype(np.int64, copy=False), axis)
-    return found
+    elements: Array = np.take_along_axis(x, index.astype(np.int64, copy=False), axis)
+    return elements
 
 
 def _check(name: str, index: Array, axis: int, n: int) -> None:
@@ -36,12 +36,12 @@ def _check(name: str, index: Array, axis: int, n: int) -> None:
 
 def set_field(x: Array, value: Array, names: str | list[str]) -> Array:
     """Return a structured block with other values in a field, or in some of them."""
-    found = x.copy()
-    found[names] = value
-    return found
+    records = x.copy()
+    records[names] = value
+    return records
 
 
 def field(x: Array, names: str | list[str]) -> Array:
     """Return a field of a structured block, or some of them where they lie, with the room of the others between."""
-    found: Array = x[names]
-    return found
+    field_values: Array = x[names]
+    return field_values

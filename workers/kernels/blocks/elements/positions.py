@@ -17,8 +17,8 @@ def coordinates(numbers: Array, shape: Sequence[int], order: Any = "C") -> tuple
 
     NumPy's `unravel_index` (2.4.6) is wrong for more than 8,192 numbers whose last axis has length one.
     """
-    found = np.unravel_index(np.ravel(numbers), tuple(shape), order)
-    return tuple([each.reshape(np.shape(numbers)) for each in found])
+    axis_indices = np.unravel_index(np.ravel(numbers), tuple(shape), order)
+    return tuple([each.reshape(np.shape(numbers)) for each in axis_indices])
 
 
 def unravel(indices: Array, shape: tuple[int, ...], order: Any, axis: int) -> Array:

@@ -165,7 +165,7 @@ def _write_table(
         try:
             write(path, schema, tables)
         except arrow().ArrowInvalid as error:  # dates in seconds are kept in milliseconds by Parquet
-            told = ", ".join(names)
-            raise FileError(f"{operation}: columns {told} have what the files can't: {error}") from error
+            column_names = ", ".join(names)
+            raise FileError(f"{operation}: columns {column_names} have what the files can't: {error}") from error
         size = os.stat(path).st_size
     return np.array([size])

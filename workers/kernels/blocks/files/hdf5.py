@@ -67,10 +67,10 @@ def apart(
     os.close(descriptor)
     try:
         with h5py.File(path, "w", locking=False) as file:
-            made = file.create_dataset(
+            dataset = file.create_dataset(
                 PART, block.shape, block.dtype, chunks=chunk, maxshape=(None,) * block.ndim, **dict(filters)
             )
-            made[...] = block
+            dataset[...] = block
         os.replace(path, part_path(folder, name, number))
     except BaseException:
         os.unlink(path)

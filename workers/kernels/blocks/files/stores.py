@@ -55,12 +55,12 @@ def store_forked(
     number = int(grid.number([s.start for s in where[:-1]]))
     if block.size:
         zarr.write_into(operation, array, name, grid.block_slices(number), block)
-    told = pickle.dumps(array.async_array.store.session, 5)
-    if len(told) > size - 8:
+    session_bytes = pickle.dumps(array.async_array.store.session, 5)
+    if len(session_bytes) > size - 8:
         raise FileError(
-            f"{operation}: what icechunk tells of a part of {name} takes {len(told)} bytes; expected {size}"
+            f"{operation}: what icechunk tells of a part of {name} takes {len(session_bytes)} bytes; expected {size}"
         )
-    made = np.zeros(size, np.uint8)
-    made[:8] = np.array([len(told)], np.int64).view(np.uint8)
-    made[8 : 8 + len(told)] = np.frombuffer(told, np.uint8)
-    return made.reshape((1,) * len(where[:-1]) + (size,))
+    buffer = np.zeros(size, np.uint8)
+    buffer[:8] = np.array([len(session_bytes)], np.int64).view(np.uint8)
+    buffer[8 : 8 + len(session_bytes)] = np.frombuffer(session_bytes, np.uint8)
+    return buffer.reshape((1,) * len(where[:-1]) + (size,))

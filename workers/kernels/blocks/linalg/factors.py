@@ -71,8 +71,8 @@ def cholesky_update(a: Array, *factors: Array, where: tuple[slice, ...], out: Ar
     product = np.empty_like(a) if count > 1 else out
     for i, (left, other) in enumerate(zip(factors[:count], factors[count:], strict=True)):
         right = left if where[0].start == 0 else other
-        found = np.matmul(left, right.conj().T, out=out if i == 0 else product)
-        np.subtract(out if i else a, found, out=out)
+        update = np.matmul(left, right.conj().T, out=out if i == 0 else product)
+        np.subtract(out if i else a, update, out=out)
     return out
 
 
@@ -275,8 +275,8 @@ def lu_sign(panel: Array) -> Array:
     size = np.abs(pivots)
     with np.errstate(all="ignore"):
         signs = np.where(size == 0, 0, pivots / size)
-        found = [np.prod(signs) * _parity(panel[:, width].real.astype(np.int64)), np.log(size).sum()]
-    return np.array([found], panel.dtype)
+        sign_and_log = [np.prod(signs) * _parity(panel[:, width].real.astype(np.int64)), np.log(size).sum()]
+    return np.array([sign_and_log], panel.dtype)
 
 
 def _parity(order: Array) -> int:

@@ -46,9 +46,9 @@ def leaf(a: Array, *, out: Array) -> Array:
     count, each = pieces(rows, n)
     cut = (count - 1) * each
     triangles = np.empty((count, n, n), a.dtype)
-    body, made = a[:cut].reshape(count - 1, each, n), out[:cut].reshape(count - 1, each, n)
+    body, factors = a[:cut].reshape(count - 1, each, n), out[:cut].reshape(count - 1, each, n)
     for k in range(0, count - 1, TOGETHER):
-        made[k : k + TOGETHER], triangles[k : min(k + TOGETHER, count - 1)] = np.linalg.qr(body[k : k + TOGETHER])
+        factors[k : k + TOGETHER], triangles[k : min(k + TOGETHER, count - 1)] = np.linalg.qr(body[k : k + TOGETHER])
     out[cut:rows], triangles[-1] = np.linalg.qr(a[cut:])
     out[rows : len(out) - n], out[len(out) - n :] = np.linalg.qr(triangles.reshape(count * n, n))
     return out

@@ -31,11 +31,11 @@ def along(x: Array, axes: tuple[int, ...], q: Any, method: str, skip: bool, dtyp
         wide = np.moveaxis(rank.reshape(math.prod(rank.shape[: rank.ndim - count.ndim]), *count.shape), 0, -1)
         return np.moveaxis(np.take_along_axis(ordered, wide, -1), -1, 0).reshape(rank.shape)
 
-    found = combine_ranks(element, usable, q, method).astype(dtype, copy=False)
+    quantiles = combine_ranks(element, usable, q, method).astype(dtype, copy=False)
     bad = (count == 0) | ((lost > 0) & (not skip))
     if bad.any():
-        found[..., bad] = missing(np.dtype(dtype))
-    return found
+        quantiles[..., bad] = missing(np.dtype(dtype))
+    return quantiles
 
 
 def combine_ranks(element: Any, n: Any, q: Any, method: str) -> Array:
@@ -71,8 +71,8 @@ def weighted_quantile(x: Array, weights: Array, axes: tuple[int, ...], q: Any, s
     function = np.nanquantile if skip else np.quantile
     if weights.ndim < x.ndim:  # np.nanquantile takes them for those of a line
         weights = np.broadcast_to(np.expand_dims(weights, [i for i in range(x.ndim) if i not in axes]), x.shape)
-    found = function(x, q, axis=axes if x.ndim > 1 else 0, weights=weights, method="inverted_cdf")
-    return np.asarray(found, dtype)
+    quantiles = function(x, q, axis=axes if x.ndim > 1 else 0, weights=weights, method="inverted_cdf")
+    return np.asarray(quantiles, dtype)
 
 
 def at_ranks(x: Array, ranks: Array) -> Array:
@@ -80,11 +80,11 @@ def at_ranks(x: Array, ranks: Array) -> Array:
     plain = x.dtype.kind in "iuf" and x.dtype.itemsize in (4, 8)
     if not plain or not 0 < len(ranks) < SEVERAL or sorts.pays(x):
         return np.asarray(sort(x)[ranks])
-    found = np.asarray(np.partition(x, ranks)[ranks])
-    zero = found == 0
+    elements = np.asarray(np.partition(x, ranks)[ranks])
+    zero = elements == 0
     if x.dtype.kind == "f" and zero.any():  # those of both signs stay as they came
-        found[zero] = x[x == 0][ranks[zero] - np.count_nonzero(x < 0)]
-    return found
+        elements[zero] = x[x == 0][ranks[zero] - np.count_nonzero(x < 0)]
+    return elements
 
 
 def count_nan(x: Array) -> Array:
@@ -109,9 +109,9 @@ def below(x: Array, values: Array, after: Array) -> Array:
         ordered = sort(x)
         left, right = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
         return np.asarray(np.where(after, right, left))[None]
-    found = bracketing.count_below(x, values, after)
-    if found is not None:
-        return found[None]
+    bracket_counts = bracketing.count_below(x, values, after)
+    if bracket_counts is not None:
+        return bracket_counts[None]
     counts = [np.count_nonzero(x <= v if a else x < v) for v, a in zip(values, after, strict=True)]
     return np.array(counts, np.int64)[None]
 
@@ -140,5 +140,5 @@ def inside(x: Array, values: Array, after: Array, chosen: Array) -> Array:
 
 def inside_sample(x: Array, values: Array, after: Array, chosen: Array, size: int) -> Array:
     """Return a sample of what `inside` returns."""
-    found = inside(x, values, after, chosen)
-    return found[_places(len(found), size)]
+    elements = inside(x, values, after, chosen)
+    return elements[_places(len(elements), size)]

@@ -34,14 +34,14 @@ def sort(x: Array, axis: int = -1, descending: bool = False, *, out: Array | Non
     if descending:
         return np.flip(sort(np.flip(x, axis), axis), axis)
     if x.dtype.kind in "mM":
-        found = (sort(_nat_last(x), axis) + 1).view(x.dtype.newbyteorder("="))
-        return np.asarray(found.astype(x.dtype, copy=False))
+        ordered = (sort(_nat_last(x), axis) + 1).view(x.dtype.newbyteorder("="))
+        return np.asarray(ordered.astype(x.dtype, copy=False))
     if x.dtype.kind not in "biufSU" or (x.dtype.itemsize > 8 and x.dtype.kind == "f"):
         return np.sort(x, axis, kind="stable")
     if x.ndim == 1 and x.dtype.kind in "iuf":
-        found = np.empty_like(x) if out is None else out
-        sorts.sort_pieces([x], found)
-        return found
+        ordered = np.empty_like(x) if out is None else out
+        sorts.sort_pieces([x], ordered)
+        return ordered
     if x.dtype.kind in "iuf" and sorts.pays(x, axis):
         return _sort_lines(x, axis)
     if x.dtype.kind == "f":
@@ -51,19 +51,19 @@ def sort(x: Array, axis: int = -1, descending: bool = False, *, out: Array | Non
 
 def _unstable(x: Array, axis: int = -1, out: Array | None = None) -> Array:
     """Return the elements in order along an axis; zeros of both signs, and NaN, in any."""
-    found = np.empty_like(x) if out is None else out
-    np.copyto(found, x)
-    sorts.put_in_order(found, axis)
-    return found
+    ordered = np.empty_like(x) if out is None else out
+    np.copyto(ordered, x)
+    sorts.put_in_order(ordered, axis)
+    return ordered
 
 
 def _sort_lines(x: Array, axis: int) -> Array:
     """Sort lines one by one."""
     rows = np.moveaxis(x, axis, -1)
-    found = np.empty(rows.shape, x.dtype)
+    ordered = np.empty(rows.shape, x.dtype)
     for index in np.ndindex(rows.shape[:-1]):
-        sorts.sort_pieces([rows[index]], found[index])
-    return np.moveaxis(found, -1, axis)
+        sorts.sort_pieces([rows[index]], ordered[index])
+    return np.moveaxis(ordered, -1, axis)
 
 
 def _sort_rows(x: Array, axis: int, out: Array | None) -> Array:
@@ -71,10 +71,10 @@ def _sort_rows(x: Array, axis: int, out: Array | None) -> Array:
     zeros, lost = np.signbit(x[x == 0]), x[np.isnan(x)]
     if (zeros.any() and not zeros.all()) or (len(lost) and (_bits(lost) != _bits(lost)[0]).any()):
         return np.sort(x, axis, kind="stable")
-    found = _unstable(x, axis, out)
+    ordered = _unstable(x, axis, out)
     if len(lost):  # vectorised sorts write a NaN of their own
-        found[np.isnan(found)] = lost[0]
-    return found
+        ordered[np.isnan(ordered)] = lost[0]
+    return ordered
 
 
 def argsort(x: Array, axis: int = -1, descending: bool = False) -> Array:
@@ -91,10 +91,10 @@ def argsort(x: Array, axis: int = -1, descending: bool = False) -> Array:
     if x.dtype.kind in "mM":
         x = _nat_last(x)
     rows = np.moveaxis(x, axis, -1)
-    found = np.empty(rows.shape, np.int64)
+    positions = np.empty(rows.shape, np.int64)
     for index in np.ndindex(rows.shape[:-1]):
-        found[index] = sorts.order_row(np.ascontiguousarray(rows[index]))
-    return np.moveaxis(found, -1, axis)
+        positions[index] = sorts.order_row(np.ascontiguousarray(rows[index]))
+    return np.moveaxis(positions, -1, axis)
 
 
 def _nat_last(x: Array) -> Array:
@@ -116,13 +116,13 @@ def merge_runs(x: Array, others: Array) -> Array:
     cuts = _cut(x)
     if cuts is None:
         return others[argsort(x)]
-    found, at = np.empty_like(others), 0
+    merged, at = np.empty_like(others), 0
     keys, along = (_joiner(each, cuts) for each in (x, others))
     for number in range(len(cuts) - 1):
         order = argsort(keys(number))
-        np.take(along(number), order, out=found[at : at + len(order)], mode="clip")
+        np.take(along(number), order, out=merged[at : at + len(order)], mode="clip")
         at += len(order)
-    return found
+    return merged
 
 
 def _joiner(x: Array, cuts: Array) -> Callable[[int], Array]:
@@ -134,9 +134,9 @@ def _joiner(x: Array, cuts: Array) -> Callable[[int], Array]:
     sizes = (cuts[1:] - cuts[:-1]).sum(1).tolist()
 
     def join(number: int) -> Array:
-        made = np.empty(sizes[number], x.dtype)
-        parts.put(number, made)
-        return made
+        piece = np.empty(sizes[number], x.dtype)
+        parts.put(number, piece)
+        return piece
 
     return join
 
@@ -166,13 +166,13 @@ def deal_into_buckets(x: Array, splitters: Array, total: int, *, out: Array | No
     Buckets hold their elements in any order but for equal ones: these keep theirs. The whole array has `total`.
     """
     n = len(x)
-    found = np.empty(n + len(splitters) + 1, x.dtype) if out is None else out
-    counts = dealing.deal_numbers(x, splitters, total, found[:n])
+    buckets = np.empty(n + len(splitters) + 1, x.dtype) if out is None else out
+    counts = dealing.deal_numbers(x, splitters, total, buckets[:n])
     if counts is None:
-        sort(x, out=found[:n])
-        counts = np.diff(np.searchsorted(found[:n], splitters, "left"), prepend=0, append=n)
-    found[n:].view(f"i{x.dtype.itemsize}")[:] = counts
-    return found
+        sort(x, out=buckets[:n])
+        counts = np.diff(np.searchsorted(buckets[:n], splitters, "left"), prepend=0, append=n)
+    buckets[n:].view(f"i{x.dtype.itemsize}")[:] = counts
+    return buckets
 
 
 @piecewise
@@ -232,9 +232,9 @@ def starts(x: Array, values: Array) -> Array:
 
 def place_sorted(order: Array, x: Array, where: tuple[slice, ...]) -> Array:
     """Return the elements at the positions, in the whole array, that came with them."""
-    found = np.empty_like(x)
-    found[order - where[0].start] = x
-    return found
+    elements = np.empty_like(x)
+    elements[order - where[0].start] = x
+    return elements
 
 
 def first_of(x: Array, k: int, axis: int) -> Array:

@@ -35,8 +35,8 @@ def _along(x: Array, name: str, n: int, axis: int, norm: str, out: Array | None)
     transform: Any = getattr(np.fft, name)
     row = x.shape[-1] * x.itemsize
     if axis == x.ndim - 1 or x.size == 0 or row < STRIPE or n * math.prod(x.shape[axis + 1 :]) * x.itemsize <= IN_CACHE:
-        made: Array = transform(x, n, axis, norm, out=out)
-        return made
+        spectrum: Array = transform(x, n, axis, norm, out=out)
+        return spectrum
     if out is None:
         length = n // 2 + 1 if name == "rfft" else n
         kind = transform(np.ones(2, x.dtype), 2).dtype
@@ -83,8 +83,8 @@ def columns(x: Array, name: str, n: int, norm: str, *, where: tuple[slice, ...],
             np.conjugate(turn, out=turn)
         turn = turn.astype(out.dtype, copy=False)
         for source, target in _sheets(x, out, x.ndim - 2):
-            made = transform(_transpose_stripe(source[:, stripe]), rows, -1, norm)
-            target[:, stripe] = np.multiply(made, turn, out=made).T
+            spectra = transform(_transpose_stripe(source[:, stripe]), rows, -1, norm)
+            target[:, stripe] = np.multiply(spectra, turn, out=spectra).T
     return out
 
 

@@ -20,8 +20,8 @@ def lines(*args: Any) -> Array:
         return np.zeros(tuple(b if n is None else n for n, b in zip(shape, blocks[0].shape, strict=True)), dtype)
     named = writable(keywords) | dict(zip(names, blocks, strict=True))
     with np.errstate(all="ignore"):
-        made = find(f"signal.{name}")(**named)
-    return np.asarray(made if part is None else made[part], dtype, order="C")
+        results = find(f"signal.{name}")(**named)
+    return np.asarray(results if part is None else results[part], dtype, order="C")
 
 
 def convolved(
@@ -38,34 +38,34 @@ def convolved(
     """Convolve a window with a kernel: the block's part of all points, which the window begins before."""
     if 0 in x.shape or 0 in v.shape:
         return np.zeros(tuple(w.stop - w.start for w in where), dtype)
-    made = np.asarray(find(f"signal.{name}")(x, v, "full", **dict(keywords)))
-    cut = [slice(None)] * made.ndim
+    convolution = np.asarray(find(f"signal.{name}")(x, v, "full", **dict(keywords)))
+    cut = [slice(None)] * convolution.ndim
     for axis, offset in zip(axes, offsets, strict=True):
         first = where[axis].start + offset
         begin = first - max(0, first - v.shape[axis] + 1)
         cut[axis] = slice(begin, begin + where[axis].stop - where[axis].start)
-    return np.asarray(made[tuple(cut)], dtype, order="C")
+    return np.asarray(convolution[tuple(cut)], dtype, order="C")
 
 
 def lfilter(x: Array, state: Array, b: Array, a: Array, axis: int) -> Array:
     """Filter a block from a state on; the state behind it follows it along the axis."""
-    made, after = find("signal.lfilter")(b, a, x, axis, state)
-    return np.concatenate([made, after], axis)
+    filtered, after = find("signal.lfilter")(b, a, x, axis, state)
+    return np.concatenate([filtered, after], axis)
 
 
 def sosfilt(x: Array, state: Array, sos: Array, axis: int) -> Array:
     """Filter a block by sections from their states on; the states behind it follow it along the axis."""
     sections = np.moveaxis(state, axis, 0).reshape((len(sos), 2, *np.moveaxis(state, axis, 0).shape[1:]))
-    given = np.moveaxis(sections, 1, axis + 1)
-    made, after = find("signal.sosfilt")(sos.copy(), x, axis, np.ascontiguousarray(given))
+    initial_state = np.moveaxis(sections, 1, axis + 1)
+    filtered, after = find("signal.sosfilt")(sos.copy(), x, axis, np.ascontiguousarray(initial_state))
     after = np.moveaxis(after, axis + 1, 1)
     flat = np.moveaxis(after.reshape((-1, *after.shape[2:])), 0, axis)
-    return np.concatenate([made, flat], axis)
+    return np.concatenate([filtered, flat], axis)
 
 
 def segments(x: Array, name: str, keywords: Keywords, dtype: str, freqs: int, *, where: Where) -> Array:
     """Return the spectra of a block's segments, along a last axis."""
     if 0 in x.shape:
         return np.zeros(tuple(w.stop - w.start for w in where), dtype)
-    *_, made = find(f"signal.{name}")(x, **writable(keywords))
-    return np.asarray(made, dtype, order="C")
+    *_, spectra = find(f"signal.{name}")(x, **writable(keywords))
+    return np.asarray(spectra, dtype, order="C")

@@ -30,13 +30,13 @@ class AxisPlaces:
 
     def along(self, axis: int, begin: int, end: int) -> Array:
         """Return the places of elements along an axis."""
-        found = np.arange(begin, end, dtype=np.float64) + self.shifts[axis]
-        return (found + 0.5) * self.zooms[axis] - 0.5 if self.areas else found * self.zooms[axis]
+        positions = np.arange(begin, end, dtype=np.float64) + self.shifts[axis]
+        return (positions + 0.5) * self.zooms[axis] - 0.5 if self.areas else positions * self.zooms[axis]
 
     def places(self, begins: tuple[int, ...], shape: tuple[int, ...]) -> list[Array]:
         """Return the places of a block's elements, an array for each axis."""
-        found = (self.along(i, b, b + n) for i, (b, n) in enumerate(zip(begins, shape, strict=True)))
-        return list(np.meshgrid(*found, indexing="ij", sparse=True))
+        coordinates = (self.along(i, b, b + n) for i, (b, n) in enumerate(zip(begins, shape, strict=True)))
+        return list(np.meshgrid(*coordinates, indexing="ij", sparse=True))
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class Affine:
         """Return the places of a block's elements, an array for each axis of the array."""
         ks = [np.arange(b, b + n, dtype=np.float64) for b, n in zip(begins, shape, strict=True)]
         grids = np.meshgrid(*ks, indexing="ij", sparse=True)
-        found = []
+        coordinates = []
         for row, off in zip(self.rows, self.offset, strict=True):
             at: Any = np.float64(off)
             for k, weight in zip(grids, row, strict=True):
                 at = at + k * weight
-            found.append(np.asarray(at))
-        return found
+            coordinates.append(np.asarray(at))
+        return coordinates
 
 
 @dataclass(frozen=True)
@@ -119,18 +119,18 @@ def interpolated(window: Array, *rest: Any) -> Array:
     After it come the block of places, where these are given; where the window begins in the array, and the block in
     the result; the block's shape; how places are found, or None where they came; and the `Spline`.
     """
-    *given, begins, own, shape, places, how = rest
+    *place_blocks, begins, own, shape, places, how = rest
     dtype = np.dtype(how.output)
     if 0 in shape:
         return np.empty(shape, dtype)
     # The axes that aren't interpolated come first: a plane after the other is, at the same places.
     others = [i for i in range(window.ndim) if i not in how.axes]
     inner = tuple(shape[i] for i in how.axes) if others else tuple(shape)
-    if given:
-        found = list(given[0].astype(np.float64, copy=False))
+    if place_blocks:
+        coordinates = list(place_blocks[0].astype(np.float64, copy=False))
     else:
-        found = places.places(tuple(own[i] for i in how.axes) if others else own, inner)
-    folded = [fold(at, size, how) for at, size in zip(found, how.sizes, strict=True)]
+        coordinates = places.places(tuple(own[i] for i in how.axes) if others else own, inner)
+    folded = [fold(at, size, how) for at, size in zip(coordinates, how.sizes, strict=True)]
     outside = np.zeros(inner, np.bool_)
     for at in folded:
         outside |= np.isnan(at)
@@ -139,18 +139,18 @@ def interpolated(window: Array, *rest: Any) -> Array:
         # By order 0 the nearest element is taken: a place halfway must not be moved by rounding.
         into[i] = (np.floor(at + 0.5) if how.order == 0 else at) + (how.margin - begins[axis])
     into[:, outside] = 0
-    made = np.empty((*(shape[i] for i in others), *inner), dtype)
+    output = np.empty((*(shape[i] for i in others), *inner), dtype)
     planes = window.transpose([*others, *how.axes])
     beyond = _beyond(window.dtype, how)
     with np.errstate(all="ignore"):
-        for index in np.ndindex(*made.shape[: len(others)]):
+        for index in np.ndindex(*output.shape[: len(others)]):
             plane = planes[index]
-            made[index] = find("ndimage.map_coordinates")(
+            output[index] = find("ndimage.map_coordinates")(
                 plane, into, output=dtype, order=how.order, mode="nearest", prefilter=False
             )
             if outside.any():
-                made[index][outside] = beyond
-    return np.ascontiguousarray(made.transpose(np.argsort([*others, *how.axes]))) if others else made
+                output[index][outside] = beyond
+    return np.ascontiguousarray(output.transpose(np.argsort([*others, *how.axes]))) if others else output
 
 
 def _beyond(dtype: np.dtype[Any], how: Spline) -> Any:
@@ -163,12 +163,12 @@ def _beyond(dtype: np.dtype[Any], how: Spline) -> Any:
 
 def spans(block: Array, how: Spline) -> Array:
     """Return the least and largest places along each axis that a block of places needs, in a block of its own."""
-    found = np.empty((2, len(how.sizes)))
+    bounds = np.empty((2, len(how.sizes)))
     for i, size in enumerate(how.sizes):
         at = fold(block[i].astype(np.float64, copy=False), size, how)
         at = at[~np.isnan(at)]
-        found[:, i] = (at.min(), at.max()) if at.size else (0, -1)
-    return found.reshape(2, len(how.sizes), *(1,) * (block.ndim - 1))
+        bounds[:, i] = (at.min(), at.max()) if at.size else (0, -1)
+    return bounds.reshape(2, len(how.sizes), *(1,) * (block.ndim - 1))
 
 
 def filled(x: Array, how: Spline, where: tuple[slice, ...]) -> Array:

@@ -35,11 +35,11 @@ def label_apart(x: Array, structure: Array, shape: tuple[int, ...], dtype: np.dt
 def mark_firsts(apart: Array) -> Array:
     """Mark the first place of each part of a block, in C order: labels ascend there."""
     flat = apart.reshape(-1)
-    found = np.empty(flat.shape, bool)
-    found[:1] = flat[:1] > 0
+    firsts = np.empty(flat.shape, bool)
+    firsts[:1] = flat[:1] > 0
     most = np.maximum.accumulate(flat)
-    np.greater(most[1:], most[:-1], out=found[1:])
-    return found.reshape(apart.shape)
+    np.greater(most[1:], most[:-1], out=firsts[1:])
+    return firsts.reshape(apart.shape)
 
 
 def rename(apart: Array, parts: Array, names: Array, shape: tuple[int, ...], dtype: str, *, where: Where) -> Array:

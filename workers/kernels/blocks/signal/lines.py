@@ -42,11 +42,11 @@ def slide(window: Array, v: Array, function: str, offset: int, *, where: Where) 
     """Convolve or correlate: the result from `offset` on in NumPy's mode "full", of what a block's window reaches."""
     own, reach = where[0], len(v) - 1
     count = own.stop - own.start
-    made: Any = getattr(np, function)
+    numpy_function: Any = getattr(np, function)
     if len(window) == count + reach:
-        return np.asarray(made(window, v, "valid"))
+        return np.asarray(numpy_function(window, v, "valid"))
     begin = own.start + offset - max(0, own.start + offset - reach)
-    return np.asarray(made(window, v, "full"))[begin : begin + count]
+    return np.asarray(numpy_function(window, v, "full"))[begin : begin + count]
 
 
 def interp(x: Array, xp: Array, fp: Array, left: Any, right: Any, period: Any) -> Array:
@@ -61,8 +61,8 @@ def polyval(p: Array, x: Array) -> Array:
 
 def ramp(edge: Array, axis: int, width: int, end: Any, after: bool) -> Array:
     """Return a ramp from an edge to a value, which it ends with; in reading order before or after the array."""
-    made = np.linspace(end, edge.squeeze(axis), width, endpoint=False, dtype=edge.dtype, axis=axis)
-    return np.flip(made, axis) if after else made
+    values = np.linspace(end, edge.squeeze(axis), width, endpoint=False, dtype=edge.dtype, axis=axis)
+    return np.flip(values, axis) if after else values
 
 
 def median(x: Array, axis: int) -> Array:
@@ -91,15 +91,15 @@ def reduced_windows(x: Array, lengths: tuple[int, ...], axes: tuple[int, ...], n
     with np.errstate(all="ignore"):
         if name == "nanmean" and len(axes) == 1:
             lines = np.moveaxis(x, axes[0], 0)
-            made = _in_pieces(lines, lengths[0], "mean", np.asarray(lengths[0]), 1, target, 0)
-            return np.moveaxis(made, 0, axes[0])
+            reduced = _in_pieces(lines, lengths[0], "mean", np.asarray(lengths[0]), 1, target, 0)
+            return np.moveaxis(reduced, 0, axes[0])
         if name == "nanmean":
             lost = np.isnan(x)
             count = _along(~lost, lengths, axes, np.add, np.dtype(np.int64))
             total = _along(np.where(lost, x.dtype.type(0), x), lengths, axes, np.add, target)
             return np.asarray(total / count.astype(target))
-        made = _along(x, lengths, axes, _STEPS[name], target)
-        return np.asarray(made / target.type(math.prod(lengths))) if name == "mean" else made
+        reduced = _along(x, lengths, axes, _STEPS[name], target)
+        return np.asarray(reduced / target.type(math.prod(lengths))) if name == "mean" else reduced
 
 
 def _along(x: Array, lengths: tuple[int, ...], axes: tuple[int, ...], step: np.ufunc, target: np.dtype[Any]) -> Array:
@@ -134,15 +134,15 @@ def _by_runs(x: Array, length: int, step: np.ufunc, target: np.dtype[Any]) -> Ar
     """
     wide = np.float64 if target.kind == "f" and target.itemsize < 8 and step is np.add else target
     count = x.shape[0] - length + 1
-    made = np.empty((count, *x.shape[1:]), target)
+    reduced = np.empty((count, *x.shape[1:]), target)
     for first in range(0, count, length):
         stop = min(first + length, count)
         ends = step.accumulate(x[first : first + length][::-1], axis=0, dtype=wide)[::-1]
-        made[first] = ends[0]
+        reduced[first] = ends[0]
         if stop > first + 1:
             begins = step.accumulate(x[first + length : stop + length - 1], axis=0, dtype=wide)
-            made[first + 1 : stop] = step(ends[1 : stop - first], begins)
-    return made
+            reduced[first + 1 : stop] = step(ends[1 : stop - first], begins)
+    return reduced
 
 
 WIDE, TILE = 1 << 10, 1 << 15
@@ -155,21 +155,21 @@ def weighted_windows(x: Array, weights: Array, axis: int) -> Array:
     count = x.shape[axis] - length + 1
     work = np.result_type(dtype, np.float32) if dtype.kind == "f" else dtype
     lines = x.reshape(math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
-    made = np.empty((lines.shape[0], count, lines.shape[2]), dtype)
+    sums = np.empty((lines.shape[0], count, lines.shape[2]), dtype)
     wide = max(1, min(lines.shape[2], WIDE))
     high = max(1, min(count, TILE // wide))
     deep = max(1, TILE // (wide * high))
     room = np.empty((2, deep, high, wide), work)
     with np.errstate(all="ignore"):
-        for a, b, c in itertools.product(*map(range, (0, 0, 0), made.shape, (deep, high, wide))):
-            part = made[a : a + deep, b : b + high, c : c + wide]
+        for a, b, c in itertools.product(*map(range, (0, 0, 0), sums.shape, (deep, high, wide))):
+            part = sums[a : a + deep, b : b + high, c : c + wide]
             total, term = (each[tuple(map(slice, part.shape))] for each in room)
             total.fill(0)
             for k, weight in enumerate(weights.astype(work)):
                 np.multiply(lines[a : a + deep, b + k : b + k + part.shape[1], c : c + wide], weight, out=term)
                 np.add(total, term, out=total)
             part[...] = total
-    return made.reshape(*x.shape[:axis], count, *x.shape[axis + 1 :])
+    return sums.reshape(*x.shape[:axis], count, *x.shape[axis + 1 :])
 
 
 PIECE = 1 << 18
@@ -198,8 +198,8 @@ def rolled(
     inside = np.minimum(places + reach[1] + 1, length) - np.maximum(places - reach[0], 0)
     lines = np.moveaxis(x, axis, 0)
     with np.errstate(all="ignore"):
-        made = _in_pieces(lines, window, name, inside, least, np.dtype(dtype), ddof)
-    return np.moveaxis(made, 0, axis)
+        reduced = _in_pieces(lines, window, name, inside, least, np.dtype(dtype), ddof)
+    return np.moveaxis(reduced, 0, axis)
 
 
 def _in_pieces(
@@ -225,20 +225,20 @@ def _rolled(x: Array, window: int, inside: Array, name: str, least: int, dtype: 
     if name == "count":
         return np.asarray(some)
     if name in STATISTICS:
-        made = _statistic(x, None if some is window else lost, window, name, some, ddof)
+        reduced = _statistic(x, None if some is window else lost, window, name, some, ddof)
         enough = np.greater_equal(some, max(least, 1))
-        return made if enough.all() else np.where(enough, made, np.nan)
+        return reduced if enough.all() else np.where(enough, reduced, np.nan)
     step = _STEPS["sum" if name == "mean" else name]
     if lost is not None:
         nothing = {"prod": 1, "max": -np.inf, "min": np.inf}.get(name, 0)
         x = np.where(lost, x.dtype.type(nothing), x)
     target = np.dtype(np.int64 if x.dtype.kind == "b" else x.dtype) if dtype.kind != "f" or lost is None else dtype
     target = target if target.kind == "f" else np.add.reduce(np.empty(0, target)).dtype
-    made = x if window == 1 else reduce_runs(x, window, step, target)
+    reduced = x if window == 1 else reduce_runs(x, window, step, target)
     if name == "mean":
-        made = made / np.maximum(some, 1).astype(dtype)
+        reduced = reduced / np.maximum(some, 1).astype(dtype)
     enough = np.greater_equal(some, max(least, 1))
-    return made if enough.all() else np.where(enough, made, dtype.type(np.nan))
+    return reduced if enough.all() else np.where(enough, reduced, dtype.type(np.nan))
 
 
 STATISTICS = ("std", "var", "median", "argmax", "argmin")
@@ -253,5 +253,5 @@ def _statistic(x: Array, lost: Array | None, window: int, name: str, some: Any, 
         worst = x.dtype.type(-np.inf if name == "argmax" else np.inf)
         return place_of_extreme(x if lost is None else np.where(lost, worst, x), window, name)
     free = np.subtract(some, ddof, dtype=np.float64)
-    made = spread(x, lost, window) / np.where(free > 0, free, np.nan)
-    return np.sqrt(made) if name == "std" else made
+    variance = spread(x, lost, window) / np.where(free > 0, free, np.nan)
+    return np.sqrt(variance) if name == "std" else variance

@@ -48,8 +48,8 @@ def filtered(*blocks: Any, where: Where) -> Array:
     named = writable(how.keywords) | dict(zip(how.names, more, strict=True))
     rowed = x.ndim == 1 and how.function in RANKED and _needs_row(x, named)
     with np.errstate(all="ignore"):
-        made = _ranked(x, how.function, named) if rowed else np.asarray(find(how.function)(x, **named))
-    return trim(made, how, where)
+        output = _ranked(x, how.function, named) if rowed else np.asarray(find(how.function)(x, **named))
+    return trim(output, how, where)
 
 
 def spline_lines(x: Array, axes: tuple[int, ...], how: Filter, where: Where) -> Array:
@@ -57,11 +57,11 @@ def spline_lines(x: Array, axes: tuple[int, ...], how: Filter, where: Where) -> 
     shape = tuple(s.stop - s.start for s in where)
     if 0 in shape:
         return np.empty(shape, how.dtype)
-    made = x.astype(how.dtype) if not axes else x
+    filtered = x.astype(how.dtype) if not axes else x
     with np.errstate(all="ignore"):
         for axis in axes:
-            made = find(how.function)(made, axis=axis, output=np.dtype(how.dtype), **dict(how.keywords))
-    return trim(made, how, where)
+            filtered = find(how.function)(filtered, axis=axis, output=np.dtype(how.dtype), **dict(how.keywords))
+    return trim(filtered, how, where)
 
 
 RANKED = {"ndimage.rank_filter", "ndimage.median_filter", "ndimage.percentile_filter"}
@@ -78,15 +78,18 @@ def _needs_row(x: Array, named: dict[str, Any]) -> bool:
 
 def _ranked(x: Array, name: str, named: dict[str, Any]) -> Array:
     """Filter a line as a plane of one row."""
-    given = dict(named)
-    mode = given["mode"]
-    if given.get("footprint") is not None:
-        given["footprint"] = np.asarray(given["footprint"])[None]
+    keywords = dict(named)
+    mode = keywords["mode"]
+    if keywords.get("footprint") is not None:
+        keywords["footprint"] = np.asarray(keywords["footprint"])[None]
     else:
-        given["size"] = (1, int(np.ravel(given["size"])[0]))
-    given |= {"origin": (0, int(np.ravel(given["origin"])[0])), "mode": mode if isinstance(mode, str) else mode[0]}
-    given["axes"] = None
-    return np.asarray(find(name)(x[None], **given)[0])
+        keywords["size"] = (1, int(np.ravel(keywords["size"])[0]))
+    keywords |= {
+        "origin": (0, int(np.ravel(keywords["origin"])[0])),
+        "mode": mode if isinstance(mode, str) else mode[0],
+    }
+    keywords["axes"] = None
+    return np.asarray(find(name)(x[None], **keywords)[0])
 
 
 def trim(made: Array, how: Filter, where: Where) -> Array:

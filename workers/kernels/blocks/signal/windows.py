@@ -60,14 +60,14 @@ def place_of_extreme(x: Array, window: int, name: str) -> Array:
 def _by_doubling(part: State, window: int, join: Callable[[State, State, int], State]) -> State:
     """Put windows together from two of half the length; `join` is told by how much the second ones begin later."""
     size, at, count = 1, 0, len(part[0]) - window + 1
-    made: State | None = None
+    joined: State | None = None
     while True:
         if window & size:
             piece = _cut(part, at, count)
-            made = piece if made is None else join(made, piece, at)
+            joined = piece if joined is None else join(joined, piece, at)
             at += size
         if 2 * size > window:
-            return made or part
+            return joined or part
         count_of_two = len(part[0]) - size
         part, size = join(_cut(part, 0, count_of_two), _cut(part, size, count_of_two), size), 2 * size
 
@@ -91,7 +91,7 @@ def medians(x: Array, lost: Array | None, window: int) -> Array:
 
 def _sorted_medians(x: Array, lost: Array | None, window: int) -> Array:
     count = len(x) - window + 1
-    made = np.empty((count, *x.shape[1:]), x.dtype)
+    medians = np.empty((count, *x.shape[1:]), x.dtype)
     step = max(1, TILE // max(1, window * (x.size // max(1, len(x)))))
     for at in range(0, count, step):
         stop = min(count, at + step)
@@ -99,5 +99,5 @@ def _sorted_medians(x: Array, lost: Array | None, window: int) -> Array:
         there = np.full((1,) * x.ndim, window) if lost is None else window - np.isnan(ordered).sum(-1)  # NaN is last
         below, above = np.maximum(there - 1, 0) // 2, np.minimum(there // 2, window - 1)
         low, high = (np.take_along_axis(ordered, each[..., None], -1)[..., 0] for each in (below, above))
-        made[at:stop] = (low + high) * x.dtype.type(0.5)
-    return made
+        medians[at:stop] = (low + high) * x.dtype.type(0.5)
+    return medians

@@ -22,9 +22,9 @@ def count_within(x: Array, *rest: Any) -> Array:
     """
     *weights, length = rest
     heavy = weights[0] if weights else None
-    found = count_below(x, length) if heavy is None else None
-    if found is not None:
-        return found[None]
+    counts = count_below(x, length) if heavy is None else None
+    if counts is not None:
+        return counts[None]
     total = np.zeros(length + 1, np.int64 if heavy is None else np.float64)
     step = max(STEP, 8 * length)
     for begin in range(0, len(x), step):

@@ -83,18 +83,18 @@ def partials(block: Array, codes: Array, first: int, grouped: Grouped, record: s
     shape = tuple(s.stop - s.start for s in where)
     parts = _parts(block, codes, first, shape, grouped)
     dtype = grouped.record(record)
-    found = np.empty(next(iter(parts.values())).shape, dtype)
+    records = np.empty(next(iter(parts.values())).shape, dtype)
     for name in dtype.names or ():
-        found[name] = parts[name]
-    return found.reshape(shape)
+        records[name] = parts[name]
+    return records.reshape(shape)
 
 
 def finished(block: Array, codes: Array, sizes: Array, first: int, grouped: Grouped, *, where: Where) -> Array:
     """Return the results of groups all of whose elements are in the block."""
     shape = tuple(s.stop - s.start for s in where)
     with np.errstate(all="ignore"):
-        found = grouped.finish(_parts(block, codes, first, shape, grouped), sizes[:, None])
-    return np.asarray(found).reshape(shape)
+        results = grouped.finish(_parts(block, codes, first, shape, grouped), sizes[:, None])
+    return np.asarray(results).reshape(shape)
 
 
 def _parts(block: Array, codes: Array, first: int, shape: tuple[int, ...], grouped: Grouped) -> dict[str, Array]:
@@ -119,8 +119,8 @@ def _runs(codes: Array) -> list[tuple[int, int, int]]:
     if not codes.size:
         return []
     begin = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
-    found = zip(begin.tolist(), [*begin[1:].tolist(), codes.size], codes[begin].tolist(), strict=True)
-    return [run for run in found if run[2] >= 0]
+    runs = zip(begin.tolist(), [*begin[1:].tolist(), codes.size], codes[begin].tolist(), strict=True)
+    return [run for run in runs if run[2] >= 0]
 
 
 def _reduced(
@@ -145,10 +145,10 @@ def _reduced(
     for begin, end, group in runs:
         part = x[:, begin:end]
         if grouped.kind != "count" and not some_lost:
-            made = ufunc.reduce(part, axis=1, dtype=typed)
-            some_lost = fills and bool(np.isnan(made).any())
+            reduced = ufunc.reduce(part, axis=1, dtype=typed)
+            some_lost = fills and bool(np.isnan(reduced).any())
             if not some_lost:
-                ufunc(value[:, group], made, out=value[:, group])
+                ufunc(value[:, group], reduced, out=value[:, group])
                 if count is not None:
                     count[:, group] += end - begin - (_number(np.isnan(part)) if counts_some and not fills else 0)
                 continue
@@ -157,8 +157,8 @@ def _reduced(
             piece = part[:, at : at + step]
             lost = np.isnan(piece) if fills or counts_some else np.zeros((), bool)
             if grouped.kind != "count":
-                made = ufunc.reduce(np.where(lost, own(nothing), piece), 1, typed)
-                ufunc(value[:, group], made, out=value[:, group])
+                reduced = ufunc.reduce(np.where(lost, own(nothing), piece), 1, typed)
+                ufunc(value[:, group], reduced, out=value[:, group])
             if count is not None:
                 count[:, group] += piece.shape[1] - (_number(lost) if counts_some else 0)
     return _named(value, count, grouped)
@@ -191,10 +191,10 @@ def _moments(x: Array, runs: list[tuple[int, int, int]], groups: int, skips: boo
     for begin, end, group in runs:
         away = x[:, begin:end] - mean[:, group][:, None]
         np.multiply(away, away, out=away)
-        made = np.add.reduce(away, axis=1)
-        if skips and np.isnan(made).any():
-            made = np.add.reduce(np.where(np.isnan(away), 0, away), axis=1)
-        spread[:, group] += made
+        squares = np.add.reduce(away, axis=1)
+        if skips and np.isnan(squares).any():
+            squares = np.add.reduce(np.where(np.isnan(away), 0, away), axis=1)
+        spread[:, group] += squares
     return {"value": mean, "spread": spread, "count": total["count"]}
 
 

@@ -38,9 +38,9 @@ def counts(x: Array, edges: Array, even: bool) -> Array:
     step = min(max(STEP, 8 * n), flat.size)
     bins = _Even(edges, step) if even else None
     if bins is not None:
-        found = bins.count(flat)
-        if found is not None:
-            return found.reshape((1,) * x.ndim + (n,))
+        bin_counts = bins.count(flat)
+        if bin_counts is not None:
+            return bin_counts.reshape((1,) * x.ndim + (n,))
     for begin in range(0, flat.size, max(1, step)):
         part = flat[begin : begin + step]
         if bins is not None:
@@ -117,14 +117,14 @@ def _inside(x: Array, edges: Array) -> Array | None:
     """Return which elements are between the outer edges; None: all of them."""
     if x.size and x.min() >= edges[0] and x.max() <= edges[-1]:
         return None
-    found: Array = (x >= edges[0]) & (x <= edges[-1])
-    return found
+    inside: Array = (x >= edges[0]) & (x <= edges[-1])
+    return inside
 
 
 def _places(x: Array, edges: Array) -> Array:
     """Return the bins of elements between the outer edges."""
-    found: Array = np.minimum(edges.searchsorted(x, "right") - 1, len(edges) - 2)
-    return found
+    bins: Array = np.minimum(edges.searchsorted(x, "right") - 1, len(edges) - 2)
+    return bins
 
 
 class _Even:
@@ -148,17 +148,17 @@ class _Even:
         """Return the bins of elements between the outer edges, until the next call."""
         if not self._doubt < 0.25:
             return _places(x, self._edges)
-        place, found = self._place[: x.size], self._found[: x.size]
+        place, bins = self._place[: x.size], self._found[: x.size]
         np.subtract(x, self._first, out=place, dtype=np.float64)
         np.multiply(place, self._scale, out=place)
-        np.copyto(found, place, casting="unsafe")
-        np.subtract(place, found, out=place)
+        np.copyto(bins, place, casting="unsafe")
+        np.subtract(place, bins, out=place)
         np.subtract(place, 0.5, out=place)
         np.absolute(place, out=place)
         if x.size and place.max() > 0.5 - self._doubt:
             near = np.flatnonzero(place > 0.5 - self._doubt)
-            found[near] = _correct_bins(x[near], found[near], self._edges)
-        return found
+            bins[near] = _correct_bins(x[near], bins[near], self._edges)
+        return bins
 
 
 def _correct_bins(x: Array, found: Array, edges: Array) -> Array:

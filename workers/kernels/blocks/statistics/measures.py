@@ -66,11 +66,11 @@ def sums(*args: Any) -> Array:
     """Return the number and the sum of each group's elements."""
     x, labels, groups, (dtype,) = _given(args)
     values, group, _ = groups.split(x, labels)
-    found = np.zeros(groups.count, np.dtype([("n", np.int64), ("sum", dtype)]))
+    records = np.zeros(groups.count, np.dtype([("n", np.int64), ("sum", dtype)]))
     if groups.count:
-        found["n"] = np.bincount(group, minlength=groups.count)
-        found["sum"] = _add(values, group, groups, dtype)
-    return found.reshape((1,) * x.ndim + (-1,))
+        records["n"] = np.bincount(group, minlength=groups.count)
+        records["sum"] = _add(values, group, groups, dtype)
+    return records.reshape((1,) * x.ndim + (-1,))
 
 
 def _add(values: Array, group: Array, groups: LabelGroups, dtype: str) -> Array:
@@ -84,33 +84,33 @@ def squares(means: Array, *args: Any) -> Array:
     x, labels, groups, (dtype,) = _given(args)
     values, group, _ = groups.split(x, labels)
     off: Any = values - means.reshape(-1)[group] if groups.count else values[:0]
-    found = _add((off * off.conjugate()).real.astype(dtype), group, groups, dtype) if groups.count else np.zeros(0)
-    return found.astype(dtype).reshape((1,) * x.ndim + (-1,))
+    sums = _add((off * off.conjugate()).real.astype(dtype), group, groups, dtype) if groups.count else np.zeros(0)
+    return sums.astype(dtype).reshape((1,) * x.ndim + (-1,))
 
 
 def moments(*args: Any, where: Where) -> Array:
     """Return the sum of each group's elements, and of their products with their places along each axis."""
     x, labels, groups, () = _given(args)
     values, group, at = groups.split(x, labels)
-    found = np.zeros((groups.count, x.ndim + 1))
+    sums = np.zeros((groups.count, x.ndim + 1))
     if groups.count:
         factors = [np.ones(values.size), *groups.places(at, x.shape, where)]
         for i, factor in enumerate(factors):
-            found[:, i] = np.bincount(group, weights=values * factor.astype(float), minlength=groups.count)
-    return found.reshape((1,) * x.ndim + found.shape)
+            sums[:, i] = np.bincount(group, weights=values * factor.astype(float), minlength=groups.count)
+    return sums.reshape((1,) * x.ndim + sums.shape)
 
 
 def extremes(*args: Any, where: Where) -> Array:
     """Return the least and the greatest of each group's elements, and where these are."""
     x, labels, groups, () = _given(args)
     values, group, at = groups.split(x, labels)
-    found = np.zeros(groups.count, record(x.dtype))
+    records = np.zeros(groups.count, record(x.dtype))
     if values.size:
         where_all = groups.places(at, x.shape, where)
         flat = np.ravel_multi_index(where_all, groups.grid.shape) if x.ndim else np.zeros(1, int)
-        found["n"] = np.bincount(group, minlength=groups.count)
-        _fill(found, values, group, flat, groups.kind != "each")
-    return found.reshape((1,) * x.ndim + (-1,))
+        records["n"] = np.bincount(group, minlength=groups.count)
+        _fill(records, values, group, flat, groups.kind != "each")
+    return records.reshape((1,) * x.ndim + (-1,))
 
 
 def record(dtype: Any) -> np.dtype[Any]:
@@ -145,54 +145,54 @@ def boxes(*args: Any, where: Where) -> Array:
     """Return the first and the last place of each group along each axis; the last is -1 where it has no element."""
     x, labels, groups, () = _given(args)
     _, group, at = groups.split(x, labels)
-    found = np.empty((groups.count, x.ndim, 2), np.int64)
-    found[..., 0], found[..., 1] = np.iinfo(np.int64).max, -1
+    bounds = np.empty((groups.count, x.ndim, 2), np.int64)
+    bounds[..., 0], bounds[..., 1] = np.iinfo(np.int64).max, -1
     for i, place in enumerate(groups.places(at, x.shape, where)):
-        np.minimum.at(found[:, i, 0], group, place)
-        np.maximum.at(found[:, i, 1], group, place)
-    return found.reshape((1,) * x.ndim + found.shape)
+        np.minimum.at(bounds[:, i, 0], group, place)
+        np.maximum.at(bounds[:, i, 1], group, place)
+    return bounds.reshape((1,) * x.ndim + bounds.shape)
 
 
 def histogram(*args: Any) -> Array:
     """Return how many of each group's elements fall in each bin."""
     x, labels, groups, (edges,) = _given(args)
     values, group, _ = groups.split(x, labels)
-    found = np.zeros((groups.count, len(edges) - 1), np.int64)
+    counts = np.zeros((groups.count, len(edges) - 1), np.int64)
     order = np.argsort(group, kind="stable")
     ends = np.searchsorted(group[order], np.arange(groups.count + 1))
     for k, (start, stop) in enumerate(pairwise(ends)):
         if stop > start:
-            found[k] = np.histogram(values[order[start:stop]], edges)[0]
-    return found.reshape((1,) * x.ndim + found.shape)
+            counts[k] = np.histogram(values[order[start:stop]], edges)[0]
+    return counts.reshape((1,) * x.ndim + counts.shape)
 
 
 def put_together(parts: Array, ndim: int, how: str) -> Array:
     """Put together what blocks, along the first axes, have measured."""
     parts = parts.reshape((-1, *parts.shape[ndim:]))
-    found: Any
+    merged: Any
     if how == "sum":
         return np.asarray(parts.sum(0, dtype=parts.dtype))
     if how == "boxes":
         return np.stack([parts[..., 0].min(0), parts[..., 1].max(0)], -1)
     if how == "sums":
-        found = np.empty(parts.shape[1:], parts.dtype)
+        merged = np.empty(parts.shape[1:], parts.dtype)
         for name in ("n", "sum"):
-            found[name] = parts[name].sum(0, dtype=parts.dtype[name])
-        return np.asarray(found)
-    found = np.zeros(parts.shape[1:], parts.dtype)
-    found["n"] = parts["n"].sum(0)
-    least: Any = np.zeros(found.shape, parts.dtype)
-    most: Any = np.zeros(found.shape, parts.dtype)
+            merged[name] = parts[name].sum(0, dtype=parts.dtype[name])
+        return np.asarray(merged)
+    merged = np.zeros(parts.shape[1:], parts.dtype)
+    merged["n"] = parts["n"].sum(0)
+    least: Any = np.zeros(merged.shape, parts.dtype)
+    most: Any = np.zeros(merged.shape, parts.dtype)
     for part in parts:
         some = part["n"] > 0
         less = some & ((least["n"] == 0) | _before(part, least, "least", how == "spread"))
         more = some & ((most["n"] == 0) | _before(part, most, "greatest", True))
         least[less], most[more] = part[less], part[more]
     for name in ("least", "least_at"):
-        found[name] = least[name]
+        merged[name] = least[name]
     for name in ("greatest", "greatest_at"):
-        found[name] = most[name]
-    return np.asarray(found)
+        merged[name] = most[name]
+    return np.asarray(merged)
 
 
 def _before(a: Array, b: Array, name: str, spreads: bool) -> Array:

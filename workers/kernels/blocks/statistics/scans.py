@@ -33,22 +33,22 @@ def total_scaled(x: Array, axis: int, dtype: np.dtype[Any]) -> Array:
     with np.errstate(all="ignore"):
         product = np.multiply.reduce(lines, axis=0)
         if (np.isfinite(product) & (np.abs(product) >= np.finfo(dtype).tiny)).all():
-            found, powers = _scale(product)
+            mantissas, powers = _scale(product)
         else:
-            found, powers = _product(lines)
-    return np.stack([found, powers.astype(dtype)], axis)
+            mantissas, powers = _product(lines)
+    return np.stack([mantissas, powers.astype(dtype)], axis)
 
 
 def _product(lines: Array) -> tuple[Array, Array]:
     """Multiply along the first axis by halves."""
-    found, powers = _scale(lines)
-    while len(found) > 1:
-        half = len(found) // 2
-        rest = found[2 * half :], powers[2 * half :]
-        found, more = _scale(found[:half] * found[half : 2 * half])
+    mantissas, powers = _scale(lines)
+    while len(mantissas) > 1:
+        half = len(mantissas) // 2
+        rest = mantissas[2 * half :], powers[2 * half :]
+        mantissas, more = _scale(mantissas[:half] * mantissas[half : 2 * half])
         powers = more + powers[:half] + powers[half : 2 * half]
-        found, powers = np.concatenate([found, rest[0]]), np.concatenate([powers, rest[1]])
-    return found[0], powers[0]
+        mantissas, powers = np.concatenate([mantissas, rest[0]]), np.concatenate([powers, rest[1]])
+    return mantissas[0], powers[0]
 
 
 def _scale(x: Array) -> tuple[Array, Array]:
@@ -70,11 +70,11 @@ def _times_power(x: Array, powers: Array) -> Array:
 def scan_scaled(totals: Array, axis: int, dtype: np.dtype[Any]) -> Array:
     """Return the running products of what `total_scaled` gave; what has left the range of floats stays out of it."""
     lines = np.moveaxis(totals, axis, 0)
-    found, powers = lines[0::2], lines[1::2].real.astype(np.int64)
-    out = np.empty(found.shape, totals.dtype)
+    mantissas, powers = lines[0::2], lines[1::2].real.astype(np.int64)
+    out = np.empty(mantissas.shape, totals.dtype)
     with np.errstate(all="ignore"):
         so_far = np.ones(out.shape[1:], totals.dtype)
-        for number, (one, power) in enumerate(zip(found, powers, strict=True)):
+        for number, (one, power) in enumerate(zip(mantissas, powers, strict=True)):
             begun, had = _scale(so_far)
             so_far = np.asarray(_times_power(begun * one, had + power)).astype(dtype).astype(totals.dtype)
             out[number] = so_far

@@ -120,8 +120,8 @@ def address_of(x: Array) -> int:
 
 def conductor(elements: int) -> Native | None:
     """Return what goes over a course's table, if it is there; else see to it that it will be."""
-    found: Native | None = ready(_text(), 1, elements * 8)
-    return found
+    loop: Native | None = ready(_text(), 1, elements * 8)
+    return loop
 
 
 @lru_cache(maxsize=1)

@@ -76,9 +76,9 @@ class Drawn:
             raise NotCourse("values that are generated")
         name = Draws(source.key, source.jump, NOWHERE, 1).name(1)
         origins = frame.origins.tolist()
-        found = find_even_runs(step.shape, origins[0], frame.shape, source.offset)
-        if found is not None and found[1] <= cut.tile:
-            _, length, _, apart = found
+        even_runs = find_even_runs(step.shape, origins[0], frame.shape, source.offset)
+        if even_runs is not None and even_runs[1] <= cut.tile:
+            _, length, _, apart = even_runs
             _check_whole(length, cut)
             first = run_starts(step.shape, frame.origins, (1,) * len(frame.shape), source.offset)
             tiles = np.arange(cut.groups)[:, None] * cut.group + np.arange(cut.tiles) * cut.tile

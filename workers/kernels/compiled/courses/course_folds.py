@@ -93,7 +93,7 @@ class TileFold:
     def rows_before(self) -> Array:
         """Return how many rows the tiles before each one had that have the same results: (groups, tiles)."""
         cut = self.cut
-        found, before = np.zeros((cut.groups, cut.tiles)), 0.0
+        row_counts, before = np.zeros((cut.groups, cut.tiles)), 0.0
         for group in range(cut.groups):
             for tile in range(cut.tiles):
                 begins = (tile == 0 or not self.first & FIRST_TILE) and (group == 0 or not self.first & FIRST_GROUP)
@@ -101,9 +101,9 @@ class TileFold:
                     before = 0.0
                 elif self.first == FIRST_GROUP:
                     before = float(group)
-                found[group, tile] = before
+                row_counts[group, tile] = before
                 before += self.extents(min(cut.tile, cut.group - tile * cut.tile))[1]
-        return found
+        return row_counts
 
 
 class Reducer:
@@ -220,13 +220,13 @@ class Total:
             reducer.reduce(source, elements, tiles, state)
             return
         if fold.lanes:
-            made, count = reducer.lanes(source, elements, tiles, ("lanes", self._number))
+            partial, count = reducer.lanes(source, elements, tiles, ("lanes", self._number))
         else:
             outer, _, width = fold.extents(elements)
             count = outer * width
-            made = reducer.plot.lend(("tile", self._number), count * size)
-            reducer.reduce(source, elements, tiles, made)
-        self.merge(made, count, tiles)
+            partial = reducer.plot.lend(("tile", self._number), count * size)
+            reducer.reduce(source, elements, tiles, partial)
+        self.merge(partial, count, tiles)
 
     def merge(self, made: Spot, count: int, tiles: int) -> None:
         """Add the calls that merge what a tile came to into the state."""
@@ -238,11 +238,11 @@ class Total:
     def read(self, memory: Array, frame: Frame) -> Array:
         """Return the state, as the head closes it."""
         fold = self.fold
-        found = held(memory, self._state, self._count, self._reducer.dtype)
-        found = found.copy() if self._number is None else found
+        state = held(memory, self._state, self._count, self._reducer.dtype)
+        state = state.copy() if self._number is None else state
         if fold.lanes:
-            return found
-        return found.reshape(len(found), *[1 if i in fold.axes else n for i, n in enumerate(fold.cut.shape)])
+            return state
+        return state.reshape(len(state), *[1 if i in fold.axes else n for i, n in enumerate(fold.cut.shape)])
 
 
 def held(memory: Array, spot: Spot, count: int, dtype: DType) -> Array:

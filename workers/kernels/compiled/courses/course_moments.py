@@ -48,8 +48,8 @@ class Number:
             other = Number(self.text, repr(float(other)), self.dtype)
         dtype = np.result_type(self.dtype, other.dtype)
         values = [self.to(dtype).name, other.to(dtype).name]
-        found = UFUNCS[ufunc]["f"](self.text, register(dtype), values)
-        return Number(self.text, found, np.dtype(bool) if ufunc == "less" else dtype)
+        name = UFUNCS[ufunc]["f"](self.text, register(dtype), values)
+        return Number(self.text, name, np.dtype(bool) if ufunc == "less" else dtype)
 
     def __add__(self, other: Number) -> Number:
         return self._do("add", other)
@@ -73,8 +73,8 @@ class Number:
 
     def is_finite(self) -> Number:
         """Tell."""
-        found = UFUNCS["isfinite"]["f"](self.text, register(self.dtype), [self.name])
-        return Number(self.text, found, np.dtype(bool))
+        name = UFUNCS["isfinite"]["f"](self.text, register(self.dtype), [self.name])
+        return Number(self.text, name, np.dtype(bool))
 
     def where(self, a: Number, b: Number | float) -> Number:
         """Choose by it."""
@@ -124,8 +124,8 @@ class Moments:
         both = mean, many, many, rest, rest, squares
         plot.add((functions[_rest_text(self.dtype)], 0), both, (1, 0, count), tiles, kind=len(both))
         state = [self.placed(spot, size) for spot in self.state]
-        for to, made in zip(state, (mean, rest, squares), strict=True):
-            plot.add((0, 0), (to, made), (1, 1, count * size), tiles, self.fold.first, COPY)
+        for to, moment in zip(state, (mean, rest, squares), strict=True):
+            plot.add((0, 0), (to, moment), (1, 1, count * size), tiles, self.fold.first, COPY)
         if self.fold.first:
             sets = (*state, self._counts(), mean, rest, squares, squares, squares)
             plot.add((functions[_merge_text(self.dtype)], 0), sets, (1, 0, count), tiles, -self.fold.first, len(sets))

@@ -140,10 +140,10 @@ def ufunc_loop(name: str, *dtypes: DType) -> tuple[int, int]:
     NotCourse
         When there is none.
     """
-    found = loop_of(name, dtypes)
-    if found is None:
+    loop = loop_of(name, dtypes)
+    if loop is None:
         raise NotCourse(f"{name} of {dtypes[0]}")
-    return found
+    return loop
 
 
 class TileInputs:
@@ -172,12 +172,12 @@ class TileInputs:
 
     def write(self, elements: int, tiles: int, functions: dict[str, int]) -> dict[int, Spot]:
         """Add the calls that bring tiles of so many elements to order; return where all inputs lie."""
-        found = dict(self._lying)
+        spots = dict(self._lying)
         for number, turned in self._turned.items():
             to = self._plot.lend(("input", number), self._plot.cut.tile * turned.itemsize).going(step=turned.itemsize)
             turned.write(self._plot, to, elements, tiles, functions)
-            found[number] = to
-        return found
+            spots[number] = to
+        return spots
 
 
 @dataclass(frozen=True)
@@ -257,16 +257,16 @@ class Steps:
         self, inputs: dict[int, Spot], elements: int, tiles: int, out: Spot | None, functions: dict[str, int]
     ) -> Spot:
         """Add the calls for tiles of so many elements over their inputs; return where the last value lies."""
-        made = dict(inputs)
+        spots = dict(inputs)
         for part in self._parts:
             if isinstance(part, LoopSegment):
-                self._segment(part, elements, tiles, out, made, functions[part.text])
+                self._segment(part, elements, tiles, out, spots, functions[part.text])
             elif part in self._draws:
-                made[part] = self._target(part, self._plan.slot[part], out)
-                self._draws[part].write(self._plot, made[part], elements, tiles, functions)
+                spots[part] = self._target(part, self._plan.slot[part], out)
+                self._draws[part].write(self._plot, spots[part], elements, tiles, functions)
             else:
-                self._step(part, elements, tiles, out, made)
-        return made[self._last]
+                self._step(part, elements, tiles, out, spots)
+        return spots[self._last]
 
     def _target(self, number: int, slot: Any, out: Spot | None) -> Spot:
         if number == self._last and out is not None:
@@ -305,23 +305,23 @@ class Steps:
 
     def _as(self, number: int, dtype: DType, elements: int, tiles: int, made: dict[int, Spot]) -> Spot:
         """Return where a value lies as a dtype: floats become complex by a zero beside each."""
-        given = self._program.values[number].dtype
-        if given == dtype:
+        source_dtype = self._program.values[number].dtype
+        if source_dtype == dtype:
             return made[number]
         to = self._plot.lend(("complex", number), 2 * self._bytes).going(step=dtype.itemsize)
-        loop = ufunc_loop("positive", given, given)
-        zero = self._plot.constant(np.zeros(1, given))
+        loop = ufunc_loop("positive", source_dtype, source_dtype)
+        zero = self._plot.constant(np.zeros(1, source_dtype))
         self._plot.add(loop, (made[number], to), (1, 1, elements), tiles)
-        self._plot.add(loop, (zero, to.at(given.itemsize)), (1, 1, elements), tiles)
+        self._plot.add(loop, (zero, to.at(source_dtype.itemsize)), (1, 1, elements), tiles)
         return to
 
     def _part(
         self, number: int, step: Apply, elements: int, tiles: int, out: Spot | None, made: dict[int, Spot]
     ) -> None:
-        (given,) = step.args
-        assert isinstance(given, int)
+        (operand,) = step.args
+        assert isinstance(operand, int)
         target = self._target(number, ("kept", number), out)
-        source = made[given].at(step.dtype.itemsize if step.function == "imag" else 0)
+        source = made[operand].at(step.dtype.itemsize if step.function == "imag" else 0)
         self._plot.add(ufunc_loop("positive", step.dtype, step.dtype), (source, target), (1, 1, elements), tiles)
         made[number] = target
 
@@ -348,8 +348,8 @@ def _is_loops(program: Program, step: Apply) -> bool:
     dtypes = loop_dtypes(step.function, [_given(program, a) for a in step.args])
     if dtypes is None or dtypes[-1] != step.dtype:
         return False
-    given = [(program.values[a].dtype, d) for a, d in zip(step.args, dtypes, strict=False) if isinstance(a, int)]
-    return all(a == d or _is_part(a, d) for a, d in given) and loop_of(step.function, dtypes) is not None
+    dtype_pairs = [(program.values[a].dtype, d) for a, d in zip(step.args, dtypes, strict=False) if isinstance(a, int)]
+    return all(a == d or _is_part(a, d) for a, d in dtype_pairs) and loop_of(step.function, dtypes) is not None
 
 
 def _is_part(real: DType, whole: DType) -> bool:

@@ -70,17 +70,17 @@ class Searched:
         """Return the state, as the head closes it; the values are copied then."""
         fold, level = self.fold, self.level
         shape = (len(memory), *[1 if i in fold.axes else n for i, n in enumerate(fold.cut.shape)])
-        found = [
+        states = [
             held(memory, s, fold.results, d).reshape(shape) for s, d in zip(self._state, self._dtypes, strict=True)
         ]
         if self._counts:
-            return found[0].copy()
-        inner = coordinates(found[1], [fold.cut.shape[a] for a in fold.axes]) if len(fold.axes) > 1 else found[1:]
+            return states[0].copy()
+        inner = coordinates(states[1], [fold.cut.shape[a] for a in fold.axes]) if len(fold.axes) > 1 else states[1:]
         index: Any = None
         for a, i in zip(fold.axes, inner, strict=True):
             own = i + frame.origins[:, a].reshape(-1, *(1,) * (len(shape) - 1))
             index = own if index is None else index * level.shape[a] + own
-        return found[0], index
+        return states[0], index
 
 
 @lru_cache(maxsize=2)

@@ -66,8 +66,8 @@ class SomeMoments(Moments):
         sizes = DOUBLE.itemsize, size, size, size
         state = [self.placed(spot, k) for spot, k in zip((self._n, *self.state), sizes, strict=True)]
         sets = n, mean, rest, squares
-        for to, made, k in zip(state, sets, sizes, strict=True):
-            plot.add((0, 0), (to, made), (1, 1, count * k), tiles, self.fold.first, COPY)
+        for to, moment, k in zip(state, sets, sizes, strict=True):
+            plot.add((0, 0), (to, moment), (1, 1, count * k), tiles, self.fold.first, COPY)
         if self.fold.first:
             call(_merge_text(dtype), (*state, *sets), count, -self.fold.first)
 

@@ -105,10 +105,10 @@ def store(frame: Frame, last: int, out: Places) -> bool:
     """Make a value of a frame in `out` by a course; tell whether there was one."""
     if not is_in_order(frame, out):
         return False
-    found = _find(frame, last, None)
-    if found is None:
+    prepared = _find(frame, last, None)
+    if prepared is None:
         return False
-    course, function, operands = found
+    course, function, operands = prepared
     course.run(function, operands, out, len(frame.blocks))
     return True
 
@@ -123,10 +123,10 @@ def reduce(frame: Frame) -> list[Any] | None:
     """Reduce a program's result tile by tile; return the states of its reductions, as their heads close them."""
     level = frame.program.level
     assert level is not None
-    found = _find(frame, len(frame.program.values) - 1, level)
-    if found is None:
+    prepared = _find(frame, len(frame.program.values) - 1, level)
+    if prepared is None:
         return None
-    course, function, operands = found
+    course, function, operands = prepared
     memory = course.run(function, operands, None, len(frame.blocks))
     return [read(memory, frame) for read in course.read]
 
@@ -145,11 +145,11 @@ def turn(
     known = _known.setdefault(frame.program, {})
     wholes = {number: operand.first for number, operand in zip(fused.loads, inputs, strict=True)}
     key = "turned", frame.shape, _layout(wholes)
-    found = _look_up(known, key, lambda: _make_turned(frame, kernel, function, wholes, cut))
-    if found is None:
+    course = _look_up(known, key, lambda: _make_turned(frame, kernel, function, wholes, cut))
+    if course is None:
         return None
-    memory = found.run(conduct, inputs, out, len(frame.blocks))
-    return [read(memory, frame) for read in found.read]
+    memory = course.run(conduct, inputs, out, len(frame.blocks))
+    return [read(memory, frame) for read in course.read]
 
 
 def abreast(frame: Frame, kernel: BoundKernel, function: Native, inputs: list[Operand], out: Places) -> bool:
@@ -170,24 +170,24 @@ def abreast(frame: Frame, kernel: BoundKernel, function: Native, inputs: list[Op
         )
         return ReadyCourse.of(plot, [function, kernel], cut=False)
 
-    found = _look_up(_known.setdefault(frame.program, {}), ("abreast", frame.shape), make)
-    if found is None:
+    course = _look_up(_known.setdefault(frame.program, {}), ("abreast", frame.shape), make)
+    if course is None:
         return False
-    found.run(conduct, inputs, out, len(frame.blocks))
+    course.run(conduct, inputs, out, len(frame.blocks))
     return True
 
 
 def find_operands(frame: Frame, numbers: tuple[int, ...]) -> list[Operand] | None:
     """Return where a frame's blocks have their inputs, if these aren't put together, and lie alike in all blocks."""
     first = frame.alone(0) if frame.is_wide else frame
-    found = []
+    operands = []
     for number in numbers:
         part = first.in_place(number)
         operand = None if part is None else _find_operand(frame, number, part)
         if operand is None:
             return None
-        found.append(operand)
-    return found
+        operands.append(operand)
+    return operands
 
 
 def _find_operand(frame: Frame, number: int, part: Array) -> Operand | None:
@@ -242,13 +242,13 @@ def _look_up(
     """Return what is known by a key, or is made now; what isn't ready is asked for again, what is no course is not."""
     if key not in known:
         try:
-            made = make()
+            course = make()
         except NotCourse:
             known[key] = None
         else:
-            if made is None:
+            if course is None:
                 return None
-            known[key] = made
+            known[key] = course
     return known[key]
 
 
@@ -334,11 +334,11 @@ def _find(frame: Frame, last: int, level: Level | None) -> tuple[ReadyCourse, Na
     except NotCourse:
         return None
     key = last, level is None, frame.shape, _layout(wholes), tuple([each.key for each in drawn.values()])
-    found = _look_up(known, key, lambda: _make(frame, last, level, wholes, drawn, cut))
-    if found is None:
+    course = _look_up(known, key, lambda: _make(frame, last, level, wholes, drawn, cut))
+    if course is None:
         return None
     starts = [Operand(each.starts, _each(each.starts), (each.starts,)) for each in drawn.values()]
-    return found, function, operands + starts
+    return course, function, operands + starts
 
 
 def _make(

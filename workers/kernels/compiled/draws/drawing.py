@@ -370,15 +370,15 @@ def polar_text(dtype: DType, series: tuple[float, ...]) -> str:
     """Write the loop that makes four normal numbers of each block: what `normal.polar` does after the logarithm."""
     body = Body()
     with body.loop("0", "%count", "1") as i:
-        text, made = body.text, list[str]()
+        text, normals = body.text, list[str]()
         for row in range(2):
             logarithm, v = (
                 text.load(_DOUBLE, "%parts", text.set(f"add i64 {i}, {text.set(f'mul i64 %count, {row + more}')}"))
                 for more in (0, 2)
             )
-            made += _pair(text, logarithm, v, series)
+            normals += _pair(text, logarithm, v, series)
         first = text.set(f"shl i64 {i}, 2")
-        for number, value in enumerate(made):
+        for number, value in enumerate(normals):
             place = text.set(f"add i64 {first}, {number}")
             text.store(dtype, cast(text, value, _DOUBLE, dtype), "%out", place)
     return body.whole(

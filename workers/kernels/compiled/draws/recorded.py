@@ -58,9 +58,9 @@ class Recorded:
 
     def table_of(self, key: tuple[int, int], jump: int) -> Array:
         """Return the table of a stream's numbers."""
-        found = self.table.copy()
-        found[:_KEYS] = *key, jump
-        return found
+        table = self.table.copy()
+        table[:_KEYS] = *key, jump
+        return table
 
 
 def write(recording: Recording, dtype: np.dtype[Any]) -> Recorded | None:
@@ -97,18 +97,18 @@ class _Writer:
 
     def write(self, dtype: np.dtype[Any]) -> bool:
         """Write all; tell whether NumPy's loops that are needed are there."""
-        positions, found = self.lend(8 * PIECE), _RegionText(self, self._recording.region, "0")
-        if not found.write():
+        positions, region_text = self.lend(8 * PIECE), _RegionText(self, self._recording.region, "0")
+        if not region_text.write():
             return False
-        self.add("kernel", whole_text(dtype, found.places[found.outputs[0]], positions))
+        self.add("kernel", whole_text(dtype, region_text.places[region_text.outputs[0]], positions))
         self.text = "\n".join(self._functions.values())
         return True
 
     def lend(self, nbytes: int) -> int:
         """Return where memory of a piece begins in the frame."""
-        found = self.size
+        offset = self.size
         self.size += -(-nbytes // 64) * 64
-        return found
+        return offset
 
     def add(self, name: str, text: str) -> None:
         """Add a function, unless it is there; numbers of its loops' notes are made its own."""
@@ -246,18 +246,18 @@ class _RegionText:
             for k, value in enumerate((*values, "%attempt", str(lane * 4 + shift))):
                 at = text.set(f"getelementptr i64, ptr %name, i64 {k}")
                 self._line(f"store i64 {value}, ptr {at}")
-            given = f"(ptr %pos, ptr %name, {', '.join(f'ptr {base}' for base in bases)}, i64 %n)"
+            arguments = f"(ptr %pos, ptr %name, {', '.join(f'ptr {base}' for base in bases)}, i64 %n)"
             for is_run in (False, True)[: 1 if words == 4 else 2]:
                 self.writer.add(draw_name(words, wanted, is_run), draw_text(words, tuple(wanted), is_run))
             if words == 4:
-                self._line(f"call void @{draw_name(words, wanted, False)}{given}")
+                self._line(f"call void @{draw_name(words, wanted, False)}{arguments}")
                 self.pointers |= dict(zip(numbers, bases, strict=True))
                 continue
             label = text.name("draw")
             self._line(f"br i1 %run, label %{label}.run, label %{label}.at")
             for is_run in (True, False):
                 text.lines.append(f"{label}.{'run' if is_run else 'at'}:")
-                self._line(f"call void @{draw_name(words, wanted, is_run)}{given}")
+                self._line(f"call void @{draw_name(words, wanted, is_run)}{arguments}")
                 self._line(f"br label %{label}.end")
             text.lines.append(f"{label}.end:")
             cut = text.set(f"and i64 {text.set('load i64, ptr %pos')}, {4 // words - 1}")
@@ -289,17 +289,17 @@ class _RegionText:
     def _segment_text(self, name: str, inputs: list[int], done: list[int], outputs: list[int]) -> str:
         body = Body()
         constants = {a for n in done for a in self.nodes[n].args} | set(outputs)
-        made = {
+        registers = {
             n: self._constant(body.entry, self.nodes[n]) for n in sorted(constants) if self.nodes[n].op in _CONSTANT
         }
         with body.loop("0", "%n", "1") as i:
             text = body.text
             for n in inputs:
-                made[n] = text.load(self._dtype(n), f"%b{n}", i)
+                registers[n] = text.load(self._dtype(n), f"%b{n}", i)
             for n in done:
-                made[n] = self._instruction(body, self.nodes[n], [made[a] for a in self.nodes[n].args])
+                registers[n] = self._instruction(body, self.nodes[n], [registers[a] for a in self.nodes[n].args])
             for n in outputs:
-                text.store(self._dtype(n), made[n], f"%b{n}", i)
+                text.store(self._dtype(n), registers[n], f"%b{n}", i)
         pointers = ", ".join(f"ptr noalias {'readonly ' if n in inputs else ''}%b{n}" for n in (*inputs, *outputs))
         return body.whole(
             f"define private void @{name}({pointers}, ptr noalias readonly %table, i64 %n) noinline {WIDE} {{"
@@ -349,12 +349,12 @@ class _RegionText:
     def _climb(self, number: int, node: Node) -> bool:
         self.writer.add("climb", climb_text())
         self.writer.work += 8
-        (given,) = node.args
+        (operand,) = node.args
         slot = self.writer.table_slot(node.more)
         heights = self.text.set(f"load ptr, ptr {self._slot(slot)}")
         count = self.text.set(f"load i64, ptr {self._slot(slot + 1)}")
         left, out = self._at(self.writer.lend(8 * PIECE)), self._lend(number)
-        pointers = f"ptr {self.pointers[given]}, ptr {left}, ptr {out}, ptr {heights}"
+        pointers = f"ptr {self.pointers[operand]}, ptr {left}, ptr {out}, ptr {heights}"
         self._line(f"call void @climb({pointers}, i64 {count}, i64 %n)")
         return True
 
@@ -408,10 +408,10 @@ class _RegionText:
         return inner if inner.write() else None
 
     def _call(self, inner: _RegionText, pos: str, count: str, attempt: str, run: str, captured: list[str]) -> None:
-        given = "".join(f", ptr {each}" for each in captured)
+        pointers = "".join(f", ptr {each}" for each in captured)
         self._line(
             f"call void @region{inner.name}(ptr %frame, ptr %table, ptr {pos}, i64 {count}, i64 {attempt}, "
-            f"i1 {run}{given})"
+            f"i1 {run}{pointers})"
         )
 
     def _copy(self, to: str, source: str, count: str, size: int) -> None:

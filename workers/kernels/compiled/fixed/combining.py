@@ -49,10 +49,10 @@ def combine(stack: Array, heads: tuple[str, ...]) -> Array | None:
     loop = ready(text, 1, WORK * stack.size)
     if loop is None:
         return None
-    made = np.empty_like(stack)
-    at, to = (x.__array_interface__["data"][0] for x in (stack, made))
+    combined = np.empty_like(stack)
+    at, to = (x.__array_interface__["data"][0] for x in (stack, combined))
     loop(at, at, to, rows, count, (rows - 1).bit_length(), 0)
-    return np.asarray(made[0])
+    return np.asarray(combined[0])
 
 
 def _fields(dtype: DType) -> list[tuple[DType, int]]:

@@ -47,8 +47,8 @@ class Copies(NamedTuple):
 def find_loop(count: int, total: int) -> Native | None:
     """Return the loop for some pieces of so many, where it is there or worth waiting for; else have it made."""
     worth = total * WORK >= ENOUGH_WORK
-    found: Native | None = compiled(_text(), 1, True) if worth else ready(_text(), 1, count * WORK)
-    return found
+    loop: Native | None = compiled(_text(), 1, True) if worth else ready(_text(), 1, count * WORK)
+    return loop
 
 
 def copy(loop: Native, copies: Copies, itemsize: int) -> None:
@@ -148,8 +148,8 @@ def _text() -> str:
                 text.lines.append(f"  call void @{_COPY}(ptr {at[1]}, ptr {at[0]}, i64 {extents[-1]}, i1 false)")
             text.lines += ["  br label %copied", f"not{size}:"]
         text.lines += ["  br label %copied", "copied:"]
-    given = "ptr %a, ptr %scalars, ptr %out, i64 %boxes, i64 %size, i64 %x, i64 %y"
-    return body.whole(f"define void @{ENTRY}({given}) {{") + f"declare void @{_COPY}(ptr, ptr, i64, i1)\n"
+    parameters = "ptr %a, ptr %scalars, ptr %out, i64 %boxes, i64 %size, i64 %x, i64 %y"
+    return body.whole(f"define void @{ENTRY}({parameters}) {{") + f"declare void @{_COPY}(ptr, ptr, i64, i1)\n"
 
 
 def _move_on(text: Text, at: list[str], index: str, strides: list[str]) -> list[str]:

@@ -128,13 +128,13 @@ def _even_text(dtype: np.dtype[Any]) -> str:
             text.lines += ["  br label %counted", "edge:"]
             value = text.load(dtype, "%x", text.set(f"add nsw nuw i64 {run}, {i}"))
             wide = value if dtype == double else text.set(f"fpext {t} {value} to double")
-            found = body.least(text.set(f"sext i32 {text.set(f'xor i32 {bin_}, -1')} to i64"), "%top")
-            above = text.load(double, "%edges", text.set(f"add i64 {found}, 1"))
-            less = text.set(f"fcmp olt double {wide}, {text.load(double, '%edges', found)}")
+            doubtful_bin = body.least(text.set(f"sext i32 {text.set(f'xor i32 {bin_}, -1')} to i64"), "%top")
+            above = text.load(double, "%edges", text.set(f"add i64 {doubtful_bin}, 1"))
+            less = text.set(f"fcmp olt double {wide}, {text.load(double, '%edges', doubtful_bin)}")
             more = text.set(f"fcmp oge double {wide}, {above}")
-            more = text.set(f"and i1 {more}, {text.set(f'icmp ne i64 {found}, %top')}")
+            more = text.set(f"and i1 {more}, {text.set(f'icmp ne i64 {doubtful_bin}, %top')}")
             down, up = (text.set(f"zext i1 {flag} to i64") for flag in (less, more))
-            _add_one(text, text.set(f"add i64 {text.set(f'sub i64 {found}, {down}')}, {up}"), table)
+            _add_one(text, text.set(f"add i64 {text.set(f'sub i64 {doubtful_bin}, {down}')}, {up}"), table)
             text.lines += ["  br label %counted", "counted:"]
     inputs = "ptr noalias readonly %x, ptr noalias readonly %edges, "
     return body.whole(_HEAD.format(inputs=inputs).rstrip())
@@ -142,8 +142,8 @@ def _even_text(dtype: np.dtype[Any]) -> str:
 
 def _add_one(text: Text, place: str, table: str) -> None:
     number = np.dtype(np.int64)
-    found = text.set(f"add i64 {place}, {table}")
-    text.store(number, text.set(f"add i64 {text.load(number, '%out', found)}, 1"), "%out", found)
+    index = text.set(f"add i64 {place}, {table}")
+    text.store(number, text.set(f"add i64 {text.load(number, '%out', index)}, 1"), "%out", index)
 
 
 def _count(dtype: np.dtype[Any], index: str, base: str, u: str, *, even: bool) -> list[str]:

@@ -66,10 +66,10 @@ def deal_numbers(x: Array, splitters: Array, total: int, out: Array) -> Array | 
 
 def find_buckets(x: Array, splitters: Array, total: int) -> Array | None:
     """Return the bucket of each element, in scratch memory; as `deal_numbers`."""
-    found = _table(splitters.tobytes(), splitters.dtype) if 1 < len(splitters) < BUCKETS else None
-    if found is None:
+    table = _table(splitters.tobytes(), splitters.dtype) if 1 < len(splitters) < BUCKETS else None
+    if table is None:
         return None
-    edges, first, scalars, steps = found
+    edges, first, scalars, steps = table
     try:
         find = ready(_finding(x.dtype, steps), 3, WORK * x.size, WORK * (total - x.size))
     except NotCompilable:
@@ -100,8 +100,8 @@ def _table(told: bytes, dtype: np.dtype[Any]) -> tuple[Array, Array, Array, int]
         if not 0 < scale < np.inf:
             return None
         cells = np.clip((values - values[0]) * scale, 0, CELLS - 1).astype(np.int64)
-    found = np.bincount(cells, minlength=CELLS)
-    first, most = (np.cumsum(found) - found).astype(np.int32), int(found.max())
+    cell_counts = np.bincount(cells, minlength=CELLS)
+    first, most = (np.cumsum(cell_counts) - cell_counts).astype(np.int32), int(cell_counts.max())
     return edges, first, np.array([values[0], scale]), next(s for s in STEPS if most < 1 << s)
 
 

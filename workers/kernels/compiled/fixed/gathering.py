@@ -76,12 +76,12 @@ def find_pieces(frame: Frame, number: int) -> BlockPieces | None:
     total = _count(frame, number)
     if not isinstance(value.access, Move) or not total or not _has_many_in_tiles(frame, number):
         return None
-    found = _find_boxes(frame, number, 0)
-    if found is None:
+    placed_boxes = _find_boxes(frame, number, 0)
+    if placed_boxes is None:
         return None
     shape = frame.own_shape(number)
     lo, hi, at, strides = [], [], [], []
-    for boxes, begin, apart in found:
+    for boxes, begin, apart in placed_boxes:
         axes = [a for a, _ in value.access.routes[boxes.operand].axes]
         first = np.stack(np.unravel_index(boxes.offset, shape), 1).astype(np.int64)
         extent, steps = np.ones_like(first), np.zeros_like(first)
@@ -121,17 +121,17 @@ def assemble(frame: Frame, number: int, i: int, out: Array) -> bool:
     total = _count(frame, number)
     if not total or not out.flags.c_contiguous:
         return False
-    found = _find_boxes(frame, number, i)
-    if found is None:
+    placed_boxes = _find_boxes(frame, number, i)
+    if placed_boxes is None:
         return False
-    loop = find_loop(sum(len(at) for _, at, _ in found), total)
+    loop = find_loop(sum(len(at) for _, at, _ in placed_boxes), total)
     if loop is None:
         return False
     fill = getattr(value.access, "fill", None)
     if fill is not None:
         out.fill(fill)
     to = address_of(out)
-    for boxes, at, apart in found:
+    for boxes, at, apart in placed_boxes:
         there = boxes.stride[None] * out.itemsize
         copy(loop, Copies(at, to + boxes.offset * out.itemsize, boxes.extent, apart, there), out.itemsize)
     return True
@@ -190,12 +190,12 @@ def _find_boxes(frame: Frame, number: int, i: int) -> list[tuple[Boxes, Array, A
     assert isinstance(value.access, Move | Reshape)
     assert value.frame is not None
     grids = tuple([frame.stage.input_grids[k] for k in value.inputs])
-    found = []
+    placed_boxes = []
     for boxes in value.access.boxes(value.frame, grids, frame.block_within(number, i)) or ():
         operand = value.inputs[boxes.operand]
         lying = frame.reader.lie(operand, boxes.block) if frame.reader.producers[operand].dtype == value.dtype else None
         if lying is None:
             return None
         begin, strides = lying
-        found.append((boxes, begin + (boxes.start * strides).sum(1), strides * boxes.step))
-    return found or None
+        placed_boxes.append((boxes, begin + (boxes.start * strides).sum(1), strides * boxes.step))
+    return placed_boxes or None

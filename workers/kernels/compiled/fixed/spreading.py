@@ -71,10 +71,10 @@ def order_numbers(run: Any, x: Array, out: Array) -> int:
 
 
 def _call(run: Any, x: Array, rooms: list[Array], out: Array) -> int:
-    told = np.empty(1, np.int64)
+    status = np.empty(1, np.int64)
     digit = min(len(x).bit_length() // 2 + 1, DIGIT)
-    run(*(a.ctypes.data for a in (x, *rooms, told, out)), len(x), digit, MOVES * len(x), 0)
-    return int(told[0])
+    run(*(a.ctypes.data for a in (x, *rooms, status, out)), len(x), digit, MOVES * len(x), 0)
+    return int(status[0])
 
 
 @lru_cache(maxsize=16)

@@ -99,9 +99,9 @@ class Layouts:
 
     def find(self, block: int, lay_out: Callable[[], BoxTable]) -> BoxTable | None:
         """Return a block's layout, which is found when it is asked for first."""
-        found = self.found
-        if block in found:
-            return found[block]
+        layouts = self.found
+        if block in layouts:
+            return layouts[block]
         try:
             layout: BoxTable | None = lay_out()
         except NotInPlace:
@@ -123,13 +123,13 @@ def layouts_of(stage: Stage, fused: FusedKernel) -> Layouts:
     boxes = tuple([v.source for v in find_boxes(stage.program)])
     key = (stage.domain.axes, stage.dtype, ways, grids, boxes)
     try:
-        found = _layouts.setdefault(key, Layouts())
+        layouts = _layouts.setdefault(key, Layouts())
         _layouts.move_to_end(key)
     except (TypeError, KeyError):  # arrays of positions have no hash; another thread may just have dropped it
         return Layouts()
     if len(_layouts) > 64:
         _layouts.popitem(last=False)
-    return found
+    return layouts
 
 
 def _bits(value: Load) -> bytes:
@@ -239,15 +239,15 @@ def _place(
 ) -> tuple[Array, Array, Array]:
     """Return an input's base in each box, where it begins there, and its strides; the last piece there counts."""
     inside = np.all((parts.lo <= lo[:, None]) & (parts.hi >= hi[:, None]), axis=2)
-    found = np.any(inside, axis=1)
+    covered = np.any(inside, axis=1)
     base, offset, strides = np.zeros(len(lo), np.int64), np.zeros(len(lo), np.int64), np.zeros(lo.shape, np.int64)
-    mine = len(parts.lo) - 1 - inside[found, ::-1].argmax(1) if len(parts.lo) else np.zeros(0, np.int64)
-    base[found], strides[found] = parts.base[mine], parts.strides[mine]
-    offset[found] = parts.offset[mine] + ((lo[found] - parts.lo[mine]) * strides[found]).sum(1)
-    if not found.all():
+    mine = len(parts.lo) - 1 - inside[covered, ::-1].argmax(1) if len(parts.lo) else np.zeros(0, np.int64)
+    base[covered], strides[covered] = parts.base[mine], parts.strides[mine]
+    offset[covered] = parts.offset[mine] + ((lo[covered] - parts.lo[mine]) * strides[covered]).sum(1)
+    if not covered.all():
         value = np.asarray(0 if parts.fill is None else parts.fill).astype(dtype).tobytes()
-        base[~found] = len(bases)
-        bases.append(_fill_row(value, dtype, int((hi - lo)[~found, -1].max())))
+        base[~covered] = len(bases)
+        bases.append(_fill_row(value, dtype, int((hi - lo)[~covered, -1].max())))
     return base, offset, strides
 
 

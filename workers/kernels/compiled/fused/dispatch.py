@@ -78,10 +78,10 @@ _bound: WeakKeyDictionary[Stage, BoundKernel | None] = WeakKeyDictionary()
 
 def store(frame: Frame, out: Places) -> bool:
     """Compute a program's result into `out` by a compiled kernel; tell whether there was one."""
-    found = _function(frame)
-    if found is None or not is_in_order(frame, out):
+    bound_function = _function(frame)
+    if bound_function is None or not is_in_order(frame, out):
         return False
-    bound, function = found
+    bound, function = bound_function
     if isinstance(out, list) or frame.is_wide:
         return _run_wide(frame, bound, function, out)
     inputs = _inputs(frame, bound)
@@ -100,10 +100,10 @@ def store(frame: Frame, out: Places) -> bool:
 
 def reduce(frame: Frame) -> Array | None:
     """Reduce a program's result by a compiled kernel, where there is one: a partial result for each block."""
-    found = _function(frame)
-    if found is None:
+    bound_function = _function(frame)
+    if bound_function is None:
         return None
-    bound, function = found
+    bound, function = bound_function
     if frame.is_wide:
         return _reduce_wide(frame, bound, function)
     inputs = _inputs(frame, bound)
@@ -132,8 +132,8 @@ def _reduce_wide(frame: Frame, bound: BoundKernel, function: Native) -> Array | 
     if inputs is None:
         return None
     if not _lie_in_order([operand.first for operand in inputs]):
-        made = turn(frame, bound, function, inputs, None)
-        return None if made is None else _close(frame, made[0])
+        lanes = turn(frame, bound, function, inputs, None)
+        return None if lanes is None else _close(frame, lanes[0])
     out = np.empty((len(frame.blocks), *(1,) * len(frame.shape)), bound.fused.dtype)
     return out if abreast(frame, bound, function, inputs, out) else None
 
@@ -151,10 +151,10 @@ def _reduce_tiles(frame: Frame, bound: BoundKernel, function: Native, inputs: li
     state: Array | None = None
     for region, tile in _tiles(frame, inputs):
         size = math.prod(s.stop - s.start for s in region)
-        made = np.empty((1, LANES) if lanes else (1,) * (1 + len(frame.shape)), bound.fused.dtype)
-        _run(function, bound, tile, made, 0 if lanes else 1, (size, size, size))
-        made = made[:, :size] if lanes else made
-        state = made if state is None else head.merge(state, made)
+        partial = np.empty((1, LANES) if lanes else (1,) * (1 + len(frame.shape)), bound.fused.dtype)
+        _run(function, bound, tile, partial, 0 if lanes else 1, (size, size, size))
+        partial = partial[:, :size] if lanes else partial
+        state = partial if state is None else head.merge(state, partial)
     assert state is not None
     return _close(frame, state)
 
@@ -215,8 +215,8 @@ def _function(frame: Frame) -> tuple[BoundKernel, Native] | None:
 def _bind(stage: Stage) -> BoundKernel | None:
     bound = None
     try:
-        made = _fused.get(stage.program) or _fused.setdefault(stage.program, compile_fused(stage.program))
-        bound = bind(made, len(made.loads), stage)
+        fused = _fused.get(stage.program) or _fused.setdefault(stage.program, compile_fused(stage.program))
+        bound = bind(fused, len(fused.loads), stage)
     except NotCompilable:
         pass
     _bound[stage] = bound
@@ -225,17 +225,17 @@ def _bind(stage: Stage) -> BoundKernel | None:
 
 def _inputs(frame: Frame, bound: BoundKernel) -> list[Array] | None:
     """Return the frame's inputs as they lie, if all are whole; several blocks at once are brought to C order."""
-    found = []
+    parts = []
     for number in bound.fused.loads:
         part = frame.in_place(number)
         if part is None:
             bound.open = False
             return None
-        found.append(part)
-    if not _are_whole(frame, bound, found, len(frame.blocks) * math.prod(frame.shape)):
+        parts.append(part)
+    if not _are_whole(frame, bound, parts, len(frame.blocks) * math.prod(frame.shape)):
         bound.open = False
         return None
-    return [_order(k, part) for k, part in enumerate(found)] if len(frame.blocks) > 1 else found
+    return [_order(k, part) for k, part in enumerate(parts)] if len(frame.blocks) > 1 else parts
 
 
 def _are_whole(frame: Frame, bound: BoundKernel, parts: list[Array], count: int) -> bool:

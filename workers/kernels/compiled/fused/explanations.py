@@ -40,14 +40,14 @@ def _tell(program: Program) -> str:
     else:
         return ""
     last = len(program.values) - 1
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for each in segments(program, plan_for(program, last), last):
         step = program.values[each] if isinstance(each, int) else None
         if isinstance(step, Apply) and isinstance(each, int) and all(step.full) and (why := why_not(program, each)):
-            found.setdefault(step.function, why)
+            reasons.setdefault(step.function, why)
     for part in (level.parts or (level,)) if level is not None else ():
-        found.setdefault(part.reduce.head, _tell_head(part))
-    return ", ".join(f"{name} ({why})" for name, why in found.items())
+        reasons.setdefault(part.reduce.head, _tell_head(part))
+    return ", ".join(f"{name} ({why})" for name, why in reasons.items())
 
 
 def _tell_head(level: Level) -> str:

@@ -81,7 +81,7 @@ class KernelWriter(StepWriter):
             raise NotCompilable("nothing is read")
         self.steps = plan.tiled
         loops, dtype = Loops(self.body, self._element), values[last].dtype
-        made = loops.store(dtype) if level is None else loops.reduce(level.reduce.head, dtype, level.target)
+        result_dtype = loops.store(dtype) if level is None else loops.reduce(level.reduce.head, dtype, level.target)
         inputs = "".join(f"ptr noalias readonly {p}, " for p in self.pointers.values())
         lengths = "i64 %blocks, i64 %size, i64 %group, i64 %tile"
         text = self.body.whole(
@@ -90,7 +90,7 @@ class KernelWriter(StepWriter):
         single, scalars = tuple(self.single.values()), b"".join(self.scalars)
         steps = len(plan.tiled) + (level is not None)
         lanes = level is not None and sums_on_lanes(level.reduce.head, level.target)
-        return FusedKernel(text, plan.wholes, single, scalars, made, lanes, steps)
+        return FusedKernel(text, plan.wholes, single, scalars, result_dtype, lanes, steps)
 
     def _check(self) -> None:
         """Refuse what isn't arithmetic on whole blocks."""
@@ -115,13 +115,13 @@ class KernelWriter(StepWriter):
 
     def _element(self, position: str) -> str:
         """Write the program's last value at a position of the inputs."""
-        made: dict[int, str] = {}
+        registers: dict[int, str] = {}
         values = self.program.values
         for number in self.single:
-            made[number] = self._read(number, position)
+            registers[number] = self._read(number, position)
         for number in self.steps:
-            made[number] = self.write_step(values[number], made)
-        return made[len(values) - 1]
+            registers[number] = self.write_step(values[number], registers)
+        return registers[len(values) - 1]
 
     def _read(self, number: int, position: str) -> str:
         """Write the load of an input's element: one for all positions is loaded once."""

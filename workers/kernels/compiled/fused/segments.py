@@ -53,8 +53,8 @@ class LoopSegment:
 
     def function(self, elements: int) -> Native | None:
         """Return the loop, if it is there; else see to it that it will be, after so many elements more."""
-        found: Native | None = ready(self.text, len(self.inputs) + len(self.outputs) - 1, elements * self.work)
-        return found
+        loop: Native | None = ready(self.text, len(self.inputs) + len(self.outputs) - 1, elements * self.work)
+        return loop
 
     def run(self, function: Native, given: list[Array], made: list[Array]) -> None:
         """Run the loop over a tile: values in the order of `inputs` and `outputs`."""
@@ -117,15 +117,15 @@ def segments(program: Program, plan: BufferPlan, last: int) -> tuple[int | LoopS
 
 
 def _cut(program: Program, plan: BufferPlan, last: int) -> list[int | LoopSegment]:
-    found: list[int | LoopSegment] = []
+    parts: list[int | LoopSegment] = []
     run: list[int] = []
     for number in plan.tiled:
         if not why_not(program, number):
             run.append(number)
         else:
-            found += [*_close(program, plan, last, run), number]
+            parts += [*_close(program, plan, last, run), number]
             run = []
-    return found + _close(program, plan, last, run)
+    return parts + _close(program, plan, last, run)
 
 
 def why_not(program: Program, number: int) -> str:
@@ -145,8 +145,8 @@ def why_not(program: Program, number: int) -> str:
 
 def alone(program: Program, plan: BufferPlan, last: int, number: int) -> LoopSegment | None:
     """Return a single step as a segment; None where it can't be one."""
-    found = None if why_not(program, number) else _close(program, plan, last, [number], least=1)[0]
-    return found if isinstance(found, LoopSegment) else None
+    segment = None if why_not(program, number) else _close(program, plan, last, [number], least=1)[0]
+    return segment if isinstance(segment, LoopSegment) else None
 
 
 def _close(program: Program, plan: BufferPlan, last: int, run: list[int], least: int = 2) -> list[int | LoopSegment]:
@@ -182,13 +182,13 @@ def way(full: Mask) -> str | None:
 def _loops(writer: StepWriter, run: list[int], inputs: list[tuple[int, str]], outputs: tuple[int, ...]) -> str:
     """Write the loops over rows and their elements."""
     values, body = writer.program.values, writer.body
-    text, made = body.text, {}
+    text, registers = body.text, {}
 
     def load(ways: tuple[str, ...], place: str) -> None:
         for k, (number, way) in enumerate(inputs):
             if way in ways:
                 source = body.entry if way == "one" else text
-                made[number] = source.load(dtype_of(number), f"%a{k}", place)
+                registers[number] = source.load(dtype_of(number), f"%a{k}", place)
 
     def dtype_of(number: int) -> DType:
         return values[number].dtype
@@ -202,9 +202,9 @@ def _loops(writer: StepWriter, run: list[int], inputs: list[tuple[int, str]], ou
             load(("row",), i)
             load(("full",), position)
             for number in run:
-                made[number] = writer.write_step(values[number], made)
+                registers[number] = writer.write_step(values[number], registers)
             for k, number in enumerate(outputs):
-                text.store(dtype_of(number), made[number], f"%o{k}", position)
+                text.store(dtype_of(number), registers[number], f"%o{k}", position)
     reads = [f"ptr noalias readonly %a{k}" for k in range(len(inputs))]
     kept = [f"ptr noalias %o{k}" for k in range(len(outputs))]
     pointers = ", ".join([*reads, *kept[:-1], "ptr noalias readonly %scalars", kept[-1]])

@@ -102,13 +102,13 @@ def _addresses(frame: Frame, layout: BoxTable) -> Array | None:
     """Return where many blocks begin, by arithmetic on columns; None where that doesn't tell."""
     if any(isinstance(base, np.ndarray) for base in layout.bases[1:]):
         return None
-    found = np.zeros(len(layout.bases), np.int64)
+    addresses = np.zeros(len(layout.bases), np.int64)
     for number, mine, blocks in layout.blocks:
         at = frame.reader.addresses(number, blocks)
         if at is None:
             return None
-        found[mine] = at
-    return found
+        addresses[mine] = at
+    return addresses
 
 
 def _find(stage: Stage) -> Strided | None:
@@ -126,11 +126,11 @@ def _find(stage: Stage) -> Strided | None:
         except NotCompilable:
             _fused[program] = None
     fused = _fused[program]
-    found = None
+    strided = None
     if fused is not None:
         layouts = _layouts.get(stage.kin)
         if layouts is None:
             layouts = _layouts[stage.kin] = layouts_of(stage, fused)
-        found = Strided(**vars(bind(fused, 0, stage)), layouts=layouts)
-    _bound[stage] = found
-    return found
+        strided = Strided(**vars(bind(fused, 0, stage)), layouts=layouts)
+    _bound[stage] = strided
+    return strided

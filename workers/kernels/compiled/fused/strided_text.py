@@ -62,16 +62,18 @@ class _Strided(KernelWriter):
         self.ndim = ndim
         self._nest(ndim)
         pointers = ["%t", "%scalars", *(f"%a{k}" for k in range(count))]
-        given = ", ".join([*(f"ptr noalias readonly {p}" for p in pointers), "ptr noalias %out, i64 %from, i64 %to"])
-        head = f"define internal void @cell({given}) noinline {{"
+        parameters = ", ".join(
+            [*(f"ptr noalias readonly {p}" for p in pointers), "ptr noalias %out, i64 %from, i64 %to"]
+        )
+        head = f"define internal void @cell({parameters}) noinline {{"
         text = self.body.whole(head) + _entry(count, count + ndim - 1 if ndim > 1 else None)
         scalars, single = b"".join(self.scalars), tuple(self.single.values())
         return FusedKernel(text, plan.wholes, single, scalars, dtype, lanes=False, steps=len(plan.tiled) + 2 * moved)
 
     def _check(self) -> None:
         result = self.program.result
-        made = isinstance(result, Apply) or (isinstance(result, Load) and _keeps_order(result.access))
-        if self.program.level is not None or not made or not all(result.full) or not result.full:
+        is_elementwise = isinstance(result, Apply) or (isinstance(result, Load) and _keeps_order(result.access))
+        if self.program.level is not None or not is_elementwise or not all(result.full) or not result.full:
             raise NotCompilable("nothing that is made of all positions")
 
     def _input(self, number: int) -> None:
@@ -157,7 +159,7 @@ def _entry(count: int, rows: int | None) -> str:
     lines += ["  %t = getelementptr i64, ptr %g.t, i64 %at"]
     for k in range(count + 1):
         lines += [f"  %s{k} = getelementptr i64, ptr %t, i64 {k}", f"  %p{k} = load ptr, ptr %s{k}, align 8"]
-    given = ", ".join(["ptr %t", "ptr %scalars", *(f"ptr %p{k}" for k in range(1, count + 1)), "ptr %p0"])
-    lines += [f"  call void @cell({given}, i64 %from, i64 %to)", "  %k.next = add i64 %k, 1", "  br label %box"]
+    arguments = ", ".join(["ptr %t", "ptr %scalars", *(f"ptr %p{k}" for k in range(1, count + 1)), "ptr %p0"])
+    lines += [f"  call void @cell({arguments}, i64 %from, i64 %to)", "  %k.next = add i64 %k, 1", "  br label %box"]
     lines += ["band.next:", "  br label %band", "group.next:", "  %g.next = add i64 %g, %beside", "  br label %group"]
     return "\n".join([*lines, "done:", "  ret void", "}", ""])

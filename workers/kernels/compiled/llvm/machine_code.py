@@ -52,16 +52,16 @@ def load(text: str, entries: list[str]) -> dict[str, int]:
     """
     if threading.current_thread() is not threading.main_thread():
         return _load(text, entries)
-    found: Future[dict[str, int]] = Future()
+    future: Future[dict[str, int]] = Future()
 
     def act() -> None:
         try:
-            found.set_result(_load(text, entries))
+            future.set_result(_load(text, entries))
         except BaseException as error:
-            found.set_exception(error)
+            future.set_exception(error)
 
     threading.Thread(target=act, name="windrow-compile", daemon=False).start()
-    return found.result()
+    return future.result()
 
 
 def _load(text: str, entries: list[str]) -> dict[str, int]:
@@ -77,11 +77,11 @@ def _load(text: str, entries: list[str]) -> dict[str, int]:
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         _engines.append(engine)
-        found = {entry: engine.get_function_address(entry) for entry in entries}
-    for entry, address in found.items():
+        addresses = {entry: engine.get_function_address(entry) for entry in entries}
+    for entry, address in addresses.items():
         if not address:
             raise RuntimeError(f"compiled code has no function {entry!r}")
-    return found
+    return addresses
 
 
 @lru_cache(maxsize=1)
@@ -119,8 +119,8 @@ def cache_folder() -> Path | None:
     folder = Path(home).expanduser() / "windrow" / "kernels"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.stat()
-        if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        folder_stat = folder.stat()
+        if folder_stat.st_uid != os.getuid() or stat.S_IMODE(folder_stat.st_mode) & 0o077:
             raise PermissionError(f"{folder} is open to others")
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(f"{folder} can't be written")

@@ -43,8 +43,8 @@ def loop_of(name: str, dtypes: tuple[DType, ...]) -> tuple[int, int] | None:
             size = ctypes.sizeof(ctypes.c_void_p)
             function = ctypes.c_void_p.from_address(functions + i * size).value
             more = ctypes.c_void_p.from_address(data + i * size).value if data else None
-            found = function or 0, more or 0
-            return found if function and _agrees(ufunc, dtypes, *found) else None
+            addresses = function or 0, more or 0
+            return addresses if function and _agrees(ufunc, dtypes, *addresses) else None
     return None
 
 
@@ -52,20 +52,20 @@ def _agrees(ufunc: np.ufunc, dtypes: tuple[DType, ...], function: int, data: int
     """Whether a loop does on some numbers what the ufunc does."""
     draw = np.random.Generator(np.random.Philox(1))
     with np.errstate(all="ignore"):
-        given = [_some(draw, dtype) for dtype in dtypes[:-1]]
-        made = np.zeros(_SAMPLE, dtypes[-1])
-        arrays = [*given, made]
+        inputs = [_some(draw, dtype) for dtype in dtypes[:-1]]
+        output = np.zeros(_SAMPLE, dtypes[-1])
+        arrays = [*inputs, output]
         places = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
         strides = (ctypes.c_ssize_t * len(arrays))(*[a.itemsize for a in arrays])
         call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(function)
         call(places, ctypes.byref(ctypes.c_ssize_t(_SAMPLE)), strides, data or None)
-        wanted = ufunc(*given, out=np.zeros(_SAMPLE, dtypes[-1]))
-    return bool(made.tobytes() == wanted.tobytes())
+        wanted = ufunc(*inputs, out=np.zeros(_SAMPLE, dtypes[-1]))
+    return bool(output.tobytes() == wanted.tobytes())
 
 
 def _some(draw: np.random.Generator, dtype: DType) -> np.ndarray[Any, Any]:
     if dtype.kind in "fc":
-        found = (draw.standard_normal(_SAMPLE) * 10).astype(dtype)
-        found[:6] = [0.0, -0.0, np.nan, np.inf, -np.inf, 1.0]
-        return found
+        samples = (draw.standard_normal(_SAMPLE) * 10).astype(dtype)
+        samples[:6] = [0.0, -0.0, np.nan, np.inf, -np.inf, 1.0]
+        return samples
     return draw.integers(0, 2 if dtype.kind == "b" else 60, _SAMPLE).astype(dtype)

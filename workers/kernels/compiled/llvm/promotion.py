@@ -24,20 +24,20 @@ def loop(name: str, args: list[Given]) -> tuple[list[DType], DType]:
     """
     if name not in UFUNCS:
         raise NotCompilable("no compiled loop gives its bits")
-    given: list[Any] = [_promote(a.value) if isinstance(a, Scalar) else a for a in args]
+    operand_types: list[Any] = [_promote(a.value) if isinstance(a, Scalar) else a for a in args]
     try:
-        found = getattr(np, name).resolve_dtypes((*given, None))
+        dtypes = getattr(np, name).resolve_dtypes((*operand_types, None))
     except (TypeError, ValueError) as error:
         raise NotCompilable(f"{name} of these dtypes") from error
-    if len(set(found[:-1])) != 1 or kind(found[0]) not in UFUNCS[name]:
-        raise NotCompilable(f"no compiled loop for {found[0]}")
-    if name in ("minimum", "maximum") and found[0].kind == "f" and not _zeros_and_nans():
+    if len(set(dtypes[:-1])) != 1 or kind(dtypes[0]) not in UFUNCS[name]:
+        raise NotCompilable(f"no compiled loop for {dtypes[0]}")
+    if name in ("minimum", "maximum") and dtypes[0].kind == "f" and not _zeros_and_nans():
         raise NotCompilable("NumPy's takes zeros and NaNs otherwise on this machine")
     if name.startswith("logical"):
         if any(isinstance(a, Scalar) for a in args):
             raise NotCompilable(f"{name} of a scalar")
-        return [np.dtype(bool)] * (len(found) - 1), found[-1]
-    return list(found[:-1]), found[-1]
+        return [np.dtype(bool)] * (len(dtypes) - 1), dtypes[-1]
+    return list(dtypes[:-1]), dtypes[-1]
 
 
 def loop_dtypes(name: str, args: list[Given]) -> tuple[DType, ...] | None:
@@ -46,11 +46,11 @@ def loop_dtypes(name: str, args: list[Given]) -> tuple[DType, ...] | None:
     if not isinstance(ufunc, np.ufunc) or ufunc.nin != len(args) or ufunc.nout != 1:
         return None
     try:
-        given = [_promote(a.value) if isinstance(a, Scalar) else a for a in args]
-        found: tuple[DType, ...] = ufunc.resolve_dtypes((*given, None))
+        operand_types = [_promote(a.value) if isinstance(a, Scalar) else a for a in args]
+        dtypes: tuple[DType, ...] = ufunc.resolve_dtypes((*operand_types, None))
     except (NotCompilable, TypeError, ValueError):
         return None
-    return found
+    return dtypes
 
 
 def _promote(value: Any) -> Any:
@@ -72,8 +72,8 @@ def _zeros_and_nans() -> bool:
         for ufunc, better in ((np.minimum, x < y), (np.maximum, x > y)):
             wanted = np.where(np.isnan(x) | better, x, y)
             for n in (1, 7, len(x)):
-                found = np.concatenate([ufunc(x[i : i + n], y[i : i + n]) for i in range(0, len(x), n)])
-                if found.tobytes() != wanted.tobytes():
+                actual = np.concatenate([ufunc(x[i : i + n], y[i : i + n]) for i in range(0, len(x), n)])
+                if actual.tobytes() != wanted.tobytes():
                     return False
     return True
 
@@ -86,9 +86,9 @@ def constant(value: Any, dtype: DType, name: str) -> bytes:
         raise NotCompilable("floats to integers")
     try:
         with np.errstate(all="ignore"):
-            found = np.asarray(value).astype(dtype) if isinstance(value, np.generic) else np.array(value, dtype)
+            scalar = np.asarray(value).astype(dtype) if isinstance(value, np.generic) else np.array(value, dtype)
     except (OverflowError, TypeError, ValueError) as error:
         raise NotCompilable(f"scalar {value!r}") from error
-    if name not in UFUNCS and isinstance(value, int) and int(found) != int(value):
+    if name not in UFUNCS and isinstance(value, int) and int(scalar) != int(value):
         raise NotCompilable(f"scalar {value!r}")
-    return found.tobytes().ljust(8, b"\0")
+    return scalar.tobytes().ljust(8, b"\0")

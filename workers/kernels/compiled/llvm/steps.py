@@ -50,7 +50,7 @@ class StepWriter:
         wanted, dtype = self._loop(step)
         if dtype != step.dtype:
             raise NotCompilable(f"{name} to {step.dtype}")
-        given = [
+        operands = [
             self._scalar(a.value, w, name)
             if isinstance(a, Scalar)
             else cast(self.body.text, made[a], values[a].dtype, w)
@@ -58,10 +58,10 @@ class StepWriter:
         ]
         if name == "where":
             t = register(dtype)
-            return self.body.text.set(f"select i1 {given[0]}, {t} {given[1]}, {t} {given[2]}")
+            return self.body.text.set(f"select i1 {operands[0]}, {t} {operands[1]}, {t} {operands[2]}")
         if name not in UFUNCS:
-            return given[0]
-        return UFUNCS[name][kind(wanted[0])](self.body.text, register(wanted[0]), given)
+            return operands[0]
+        return UFUNCS[name][kind(wanted[0])](self.body.text, register(wanted[0]), operands)
 
     def _loop(self, step: Apply) -> tuple[list[DType], DType]:
         if step.function in ("cast", "copy"):

@@ -56,15 +56,15 @@ class Text:
 
     def set(self, instruction: str) -> str:
         """Write an instruction; return the register that holds its result."""
-        found = "%" + self.name()
-        self.lines.append(f"  {found} = {instruction}")
-        return found
+        register_name = "%" + self.name()
+        self.lines.append(f"  {register_name} = {instruction}")
+        return register_name
 
     def load(self, dtype: DType, pointer: str, index: str) -> str:
         """Write the load of an array's element."""
         at = self.set(f"getelementptr inbounds {memory(dtype)}, ptr {pointer}, i64 {index}")
-        found = self.set(f"load {memory(dtype)}, ptr {at}, align {dtype.itemsize}")
-        return self.set(f"icmp ne i8 {found}, 0") if kind(dtype) == "b" else found
+        element = self.set(f"load {memory(dtype)}, ptr {at}, align {dtype.itemsize}")
+        return self.set(f"icmp ne i8 {element}, 0") if kind(dtype) == "b" else element
 
     def store(self, dtype: DType, value: str, pointer: str, index: str) -> None:
         """Write the store of an array's element."""
