@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "arrays"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "arrays" / "loops"))
 
 from loop_bodies import draw
 

@@ -11,7 +11,7 @@ import pytest
 
 import windrow as wr
 
-PROGRAM = Path(__file__).with_name("slow_sources.py")
+PROGRAM = Path(__file__).parent / "programs" / "slow_sources.py"
 
 
 @pytest.mark.parametrize("ranks", [0, pytest.param(2, marks=pytest.mark.ranks)])

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 
-PROGRAM = str(Path(__file__).with_name("files_on_ranks.py"))
+PROGRAM = str(Path(__file__).parent / "programs" / "files_on_ranks.py")
 DTYPES = [
     "?",
     "i1",

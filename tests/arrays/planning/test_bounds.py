@@ -253,7 +253,7 @@ def test_many_programs(arena, program):
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_many_programs_live_where_there_is_little_memory():
-    group = Path(__file__).parents[2] / "benchmarks" / "control_group.py"
+    group = Path(__file__).parents[3] / "benchmarks" / "control_group.py"
     pytest_ = [sys.executable, "-m", "pytest", "-q", "-m", "slow", f"{__file__}::test_many_programs"]
     done = subprocess.run(
         [sys.executable, str(group), str(1 << 30), *pytest_], capture_output=True, text=True, check=False

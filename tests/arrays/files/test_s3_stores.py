@@ -12,7 +12,7 @@ pytest.importorskip("zarr")
 pytest.importorskip("obstore")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
-PROGRAM = str(Path(__file__).with_name("s3_on_ranks.py"))
+PROGRAM = str(Path(__file__).parent / "programs" / "s3_on_ranks.py")
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from windrow.workers.sources.stores import hdf5 as stored
 
 h5py = pytest.importorskip("h5py")
 
-PROGRAM = str(Path(__file__).with_name("hdf5_on_ranks.py"))
+PROGRAM = str(Path(__file__).parent / "programs" / "hdf5_on_ranks.py")
 DTYPES = ["?", "i1", "u2", "i8", ">i4", "f2", "f4", ">f8", "c8", "c16", "g", "S3", [("a", "i4"), ("b", "f8")]]
 
 

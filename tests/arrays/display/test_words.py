@@ -18,7 +18,7 @@ from windrow.graph.expr.expr import walk
 from windrow.graph.lowering.lower import lower
 from windrow.scheduler.session import session
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 INDEXING = {"getitem", "setitem", "blocks"}
 """What users write by brackets."""
 

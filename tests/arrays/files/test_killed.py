@@ -18,7 +18,7 @@ import windrow as wr
 zarr = pytest.importorskip("zarr")
 pytest.importorskip("h5py")
 
-PROGRAM = Path(__file__).with_name("written_over.py")
+PROGRAM = Path(__file__).parent / "programs" / "written_over.py"
 told = importlib.util.spec_from_file_location("written_over", PROGRAM)
 written_over = importlib.util.module_from_spec(told)
 told.loader.exec_module(written_over)

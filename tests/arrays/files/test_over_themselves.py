@@ -11,7 +11,7 @@ import pytest
 import windrow as wr
 
 zarr = pytest.importorskip("zarr")
-PROGRAM = str(Path(__file__).with_name("zarr_over_itself.py"))
+PROGRAM = str(Path(__file__).parent / "programs" / "zarr_over_itself.py")
 
 
 def test_a_source_that_reads_its_target(tmp_path):

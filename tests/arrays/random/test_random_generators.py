@@ -145,7 +145,7 @@ def test_lazy_parameters_are_checked_when_they_are_computed():
 
 
 def test_the_guide_prints_what_stands_on_it(capsys):
-    page = (Path(__file__).parents[2] / "docs" / "guides" / "random.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "random.md").read_text(encoding="utf-8")
     found = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     code, expected = ("".join(text for kind, text in found if kind == wanted) for wanted in ("python", "text"))
     exec(code, {"__name__": "guide"})

@@ -19,7 +19,7 @@ import windrow as wr
 
 pytest.importorskip("tifffile")
 pytest.importorskip("imageio")
-PROGRAM = str(Path(__file__).with_name("tables_on_ranks.py"))
+PROGRAM = str(Path(__file__).parent / "programs" / "tables_on_ranks.py")
 
 
 @pytest.mark.ranks

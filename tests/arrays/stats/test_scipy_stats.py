@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-
-from .beside_scipy import alike, computed, outcome, same
+from support.beside_scipy import alike, computed, outcome, same
 
 stats = pytest.importorskip("scipy.stats")
 

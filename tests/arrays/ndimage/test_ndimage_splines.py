@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-
-from .beside_scipy import same
+from support.beside_scipy import same
 
 pytest.importorskip("scipy.ndimage")
 

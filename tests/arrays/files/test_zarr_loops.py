@@ -15,7 +15,7 @@ from windrow.workers.sources.stores import zarr_loop
 zarr = pytest.importorskip("zarr")
 fsspec = pytest.importorskip("fsspec")
 asyn = pytest.importorskip("fsspec.asyn")
-PROGRAM = str(Path(__file__).with_name("zarr_within_zarr.py"))
+PROGRAM = str(Path(__file__).parent / "programs" / "zarr_within_zarr.py")
 
 
 @pytest.mark.parametrize("ranks", [0, pytest.param(3, marks=pytest.mark.ranks)])

@@ -20,7 +20,7 @@ from windrow.workers.sources.stores import zarr as stored
 
 zarr = pytest.importorskip("zarr")
 
-PROGRAM = str(Path(__file__).with_name("zarr_on_ranks.py"))
+PROGRAM = str(Path(__file__).parent / "programs" / "zarr_on_ranks.py")
 DTYPES = ["?", "i1", "u2", "i8", ">i4", "f2", "f4", ">f8", "c8", "c16", "M8[D]", "M8[ns]", "m8[s]"]
 UNSTABLE = "ignore::zarr.errors.UnstableSpecificationWarning"
 KINDS = [
