@@ -15,7 +15,7 @@ from ..graph.keyword_hints import near
 from .fitted import Fitted, over_rows
 from .plots import plot_history
 from .threads import set_threads
-from .training import History, train
+from .training.loop import History, train
 
 __all__ = [
     "Averaged",

@@ -16,8 +16,8 @@ from ..graph.errors import ShapeError, bad
 from ..graph.expr import names
 from ..graph.kinds.mapping import MapBlocks
 from ..workers.public_api import publish, warn
+from .estimators.lloyd import costs, distances, farthest, nearest, sums
 from .fitted import Lazily
-from .lloyd import costs, distances, farthest, nearest, sums
 from .rows import by_block, finite, is_lazy, learn_names, samples, some_weight, total, weights
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ..arrays.execution.compute import compute
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, bad
 from ..workers.public_api import publish
-from .directions import EXACT, Directions, RandomDirections, exact_directions, random_directions
+from .estimators.directions import EXACT, Directions, RandomDirections, exact_directions, random_directions
 from .fitted import Lazily
 from .rows import finite, is_lazy, learn_names, samples
 

@@ -20,7 +20,7 @@ from ..graph.errors import ArgumentError, DTypeError, bad
 from ..graph.expr.origin import publish as publish_code
 from ..graph.kinds.mapping import MapBlocks
 from ..workers.public_api import guard, publish
-from .estimator_docs import describe
+from .estimators.documents import describe
 from .rows import beside, same_features, samples
 
 if TYPE_CHECKING:

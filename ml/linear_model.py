@@ -12,8 +12,8 @@ from ..arrays.execution.compute import compute
 from ..graph.errors import ArgumentError, bad
 from ..workers.public_api import publish
 from .averaging.fits import FitsByAveraging
+from .estimators.logistic import LogisticRegression
 from .fitted import Supervised
-from .logistic import LogisticRegression
 from .rows import (
     beside,
     check_numbers,

@@ -13,7 +13,7 @@ from sklearn.neural_network import MLPClassifier
 
 import windrow as wr
 from windrow.ml import Averaged
-from windrow.ml.averaging import rounds
+from windrow.ml.training import rounds
 
 MODELS = {
     "SGDClassifier, 21 weights": SGDClassifier(random_state=0),

@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.base import clone
 
 from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
+from ..training.state import StateLayout
 from .alternatives import suggest_alternative
-from .state import StateLayout
 
 __all__ = ["NOTHING", "Averageable", "averageable", "balanced_weights", "is_balanced", "partial_fit"]
 

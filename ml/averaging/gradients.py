@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
+from ..training.rounds import Rounds
+from ..training.state import StateLayout
 from .averageable import partial_fit
-from .rounds import Rounds
-from .state import StateLayout
 from .tasks import RoundMetrics, Update
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..training.shards import Shards
     from .averageable import Averageable
-    from .shards import Shards
     from .tasks import Round
 
 __all__ = ["check_gradient", "gradient_rounds", "rows_of"]

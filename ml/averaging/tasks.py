@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...arrays.array import Array
-    from .state import StateLayout
+    from ..training.state import StateLayout
 
 __all__ = ["NEW", "Round", "RoundMetrics", "Task", "Update", "join_rounds", "only_reads"]
 

@@ -16,19 +16,19 @@ from ...arrays.execution.compute import compute
 from ...graph.arguments import check_integer
 from ...graph.errors import BadValue, bad
 from ...workers.public_api import warn
-from ..progress import Progress
 from ..rows import beside, check_numbers, same_features, samples, some_weight
-from ..training import History, add_epoch, is_async, period_of
-from .asynchronous import PUSHES, Asynchronous
+from ..training.asynchronous import PUSHES, Asynchronous
+from ..training.loop import History, add_epoch, is_async, period_of
+from ..training.outer import check_outer, outer_update
+from ..training.progress import Progress
+from ..training.rates import ADAPTIVE, PLAIN, WARM, check_scale, rate_factor
+from ..training.rounds import Rounds
+from ..training.shards import cut_shards, warn_of_few_steps
+from ..training.shuffling import in_order, order_of, shuffle_rows
+from ..training.slots import keep_slots, mean_slots, restore_slots
 from .averageable import NOTHING, Averageable, averageable, balanced_weights, is_balanced, partial_fit
 from .gradients import check_gradient, gradient_rounds, rows_of
 from .losses import row_losses, tells_by_loss
-from .outer import check_outer, outer_update
-from .rates import ADAPTIVE, PLAIN, WARM, check_scale, rate_factor
-from .rounds import Rounds
-from .shards import cut_shards, warn_of_few_steps
-from .shuffling import in_order, order_of, shuffle_rows
-from .slots import keep_slots, mean_slots, restore_slots
 from .stopping import ByLoss, ByScore
 from .tasks import Round, RoundMetrics
 from .validation import several

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...scheduler.session.cluster import session
-from ..averaging.batching import double_batch, most_rows
-from .replicas import borrow_replica
+from ..training.batching import double_batch, most_rows
+from .models.replicas import borrow_replica
 
 if TYPE_CHECKING:
-    from ..averaging.shards import Shards
-    from .recipe import Recipe
+    from ..training.shards import Shards
+    from .models.recipe import Recipe
 
 __all__ = ["measure_batch_size"]
 

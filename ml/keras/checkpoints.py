@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
-from .recipe import custom_objects, name_functions, under_policy
+from .models.recipe import custom_objects, name_functions, under_policy
 
 __all__ = ["Progressed", "check_path", "read_checkpoint", "write_checkpoint"]
 

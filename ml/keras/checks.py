@@ -12,7 +12,7 @@ from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
 
 if TYPE_CHECKING:
-    from ..averaging.shards import Shards
+    from ..training.shards import Shards
 
 __all__ = ["check_callbacks", "check_compiled", "check_labels", "check_model", "check_rows", "count_of", "held_out"]
 

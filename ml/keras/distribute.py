@@ -11,15 +11,15 @@ import numpy as np
 from ...arrays.base import as_array_nocopy
 from ...graph.errors import ArgumentError, bad
 from ...workers.public_api import publish, warn
-from ..averaging.asynchronous import STALENESS, Asynchronous
-from ..averaging.outer import check_outer, outer_update
-from ..averaging.rates import check_scale
-from ..averaging.rounds import Rounds
-from ..averaging.shards import Shards, cut_shards, warn_of_few_steps
-from ..progress import Progress
 from ..rows import some_weight
 from ..threads import warn_of_threads
-from ..training import is_async, period_of
+from ..training.asynchronous import STALENESS, Asynchronous
+from ..training.loop import is_async, period_of
+from ..training.outer import check_outer, outer_update
+from ..training.progress import Progress
+from ..training.rates import check_scale
+from ..training.rounds import Rounds
+from ..training.shards import Shards, cut_shards, warn_of_few_steps
 from .arguments import check_part, refuse, split, weights_of
 from .batches import measure_batch_size
 from .checkpoints import Progressed, check_path, read_checkpoint, write_checkpoint
@@ -28,10 +28,10 @@ from .epochs import Epoch, collect_metrics, names_of
 from .gradients import gradient_rounds
 from .inference import build, column, evaluate_rows, list_metrics, predict
 from .listeners import build_metrics, listen, watch_loss
+from .models.recipe import Recipe
+from .models.replicas import import_ahead
+from .models.state import Variables
 from .pace import choose_pace, find_innermost
-from .recipe import Recipe
-from .replicas import import_ahead
-from .state import Variables
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..averaging.shuffling import order_of
 from ..averaging.tasks import RoundMetrics
-from .backends import backend
+from ..training.shuffling import order_of
+from .backends.compiled_rounds import backend
 from .metrics import plain_logs
-from .replicas import borrow_replica
+from .models.replicas import borrow_replica
 
 if TYPE_CHECKING:
     from ..averaging.tasks import Round
     from .metrics import Names
-    from .recipe import Recipe
+    from .models.recipe import Recipe
 
 __all__ = ["Epoch", "names_of", "collect_metrics"]
 

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
-from ..averaging.rounds import Rounds
-from ..averaging.shuffling import order_of
-from ..averaging.state import StateLayout
 from ..averaging.tasks import RoundMetrics, Update
-from .replicas import borrow_replica
+from ..training.rounds import Rounds
+from ..training.shuffling import order_of
+from ..training.state import StateLayout
+from .models.replicas import borrow_replica
 
 if TYPE_CHECKING:
-    from ..averaging.shards import Shards
     from ..averaging.tasks import Round
+    from ..training.shards import Shards
     from .metrics import Names
-    from .recipe import Recipe
-    from .state import Variables
+    from .models.recipe import Recipe
+    from .models.state import Variables
 
 __all__ = ["gradient_rounds"]
 

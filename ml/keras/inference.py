@@ -17,10 +17,10 @@ from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import MapBlocks
 from ...workers.public_api import warn
 from ..rows import some_weight, total
-from .backends import backend
-from .recipe import Recipe
-from .replicas import borrow_replica
-from .state import Variables, build_optimizer
+from .backends.compiled_rounds import backend
+from .models.recipe import Recipe
+from .models.replicas import borrow_replica
+from .models.state import Variables, build_optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .backends import backend
+from .backends.compiled_rounds import backend
 
 __all__ = ["build_metrics", "listen", "watch_loss"]
 

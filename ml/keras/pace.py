@@ -12,7 +12,7 @@ import importlib
 from dataclasses import dataclass
 from typing import Any
 
-from ..averaging.rates import ADAPTIVE, PLAIN, WARM, rate_factor
+from ..training.rates import ADAPTIVE, PLAIN, WARM, rate_factor
 
 __all__ = ["Pace", "choose_pace", "find_innermost"]
 

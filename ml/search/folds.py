@@ -13,8 +13,8 @@ from ...arrays.ops.moves.joining import concatenate
 from ...graph.arguments import check_integer
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ..averaging.shards import cut_shards
 from ..rows import beside, samples
+from ..training.shards import cut_shards
 
 if TYPE_CHECKING:
     from ...arrays.array import Array

@@ -12,8 +12,8 @@ from sklearn.base import clone, is_regressor
 from ...arrays.base import ArrayBase
 from ...graph.errors import ArgumentError, bad
 from ..averaging.averageable import averageable, balanced_weights, is_balanced
-from ..averaging.state import StateLayout
 from ..fitted import over_rows, score
+from ..training.state import StateLayout
 
 if TYPE_CHECKING:
     from collections.abc import Callable

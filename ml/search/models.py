@@ -12,13 +12,13 @@ import numpy as np
 
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
-from ..averaging.state import StateLayout
 from ..keras.checks import check_compiled
 from ..keras.distribute import distribute
 from ..keras.inference import build, column
-from ..keras.recipe import Recipe
-from ..keras.replicas import borrow_replica
-from ..keras.state import Variables, build_optimizer
+from ..keras.models.recipe import Recipe
+from ..keras.models.replicas import borrow_replica
+from ..keras.models.state import Variables, build_optimizer
+from ..training.state import StateLayout
 from .learners import pack_arrays
 
 if TYPE_CHECKING:

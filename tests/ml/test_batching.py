@@ -7,8 +7,8 @@ import pytest
 
 import windrow as wr
 from windrow.ml import train
-from windrow.ml.averaging.batching import double_batch, measure_growth, most_rows, room
-from windrow.ml.averaging.shards import cut_shards
+from windrow.ml.training.batching import double_batch, measure_growth, most_rows, room
+from windrow.ml.training.shards import cut_shards
 
 
 def plainly(work):
@@ -54,7 +54,7 @@ def test_memory_is_measured():
 
 
 def test_wide_rows_have_fewer_in_a_batch(monkeypatch):
-    monkeypatch.setattr("windrow.ml.averaging.batching.room", lambda: 1 << 20)
+    monkeypatch.setattr("windrow.ml.training.batching.room", lambda: 1 << 20)
     wide, narrow = (cut_shards("test", [wr.ones((64_000, n))], 2, False, 0) for n in (64, 1))
     assert most_rows(wide) == (1 << 20) // (4 * 64 * 8)
     assert most_rows(narrow) == 32_000 // 16

@@ -12,12 +12,12 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 import windrow as wr
 from windrow.ml import Averaged, train
-from windrow.ml.averaging.state import StateLayout
 from windrow.ml.linear_model import Perceptron as OursPerceptron
 from windrow.ml.linear_model import SGDClassifier as OursClassifier
 from windrow.ml.linear_model import SGDRegressor as OursRegressor
 from windrow.ml.neural_network import MLPClassifier as OursNetwork
 from windrow.ml.neural_network import MLPRegressor as OursNetRegressor
+from windrow.ml.training.state import StateLayout
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*PassiveAggressive.*:FutureWarning")
 

@@ -10,7 +10,7 @@ import pytest
 
 import windrow as wr
 from windrow.ml import distribute
-from windrow.ml.keras.replicas import Replica
+from windrow.ml.keras.models.replicas import Replica
 
 layers, callbacks = keras.layers, keras.callbacks
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*steps an epoch:UserWarning")

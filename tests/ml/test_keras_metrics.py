@@ -8,8 +8,8 @@ import pytest
 
 import windrow as wr
 from windrow.ml import distribute
-from windrow.ml.keras.recipe import Recipe
-from windrow.ml.keras.replicas import Replica
+from windrow.ml.keras.models.recipe import Recipe
+from windrow.ml.keras.models.replicas import Replica
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*steps an epoch:UserWarning")
 ROWS, CLASSES = 700, 4

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from windrow.ml import distribute
-from windrow.ml.averaging.rounds import Rounds
-from windrow.ml.keras.recipe import Recipe
-from windrow.ml.keras.replicas import Replica, borrow_replica
-from windrow.ml.keras.state import Variables
+from windrow.ml.keras.models.recipe import Recipe
+from windrow.ml.keras.models.replicas import Replica, borrow_replica
+from windrow.ml.keras.models.state import Variables
+from windrow.ml.training.rounds import Rounds
 
 layers = keras.layers
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*steps an epoch:UserWarning")

@@ -10,8 +10,8 @@ import windrow as wr
 from windrow.arrays.user_functions.travel.pickling import payload
 from windrow.ml import distribute
 from windrow.ml.averaging import reduction, tasks
-from windrow.ml.averaging.state import StateLayout
-from windrow.ml.keras.state import Variables
+from windrow.ml.keras.models.state import Variables
+from windrow.ml.training.state import StateLayout
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*steps an epoch:UserWarning")
 SCALE = 2.0

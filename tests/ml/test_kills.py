@@ -8,8 +8,8 @@ SCRIPT = '''
 import hashlib, os, signal, sys, threading
 import numpy as np
 import windrow as wr
-import windrow.ml.averaging.averaged, windrow.ml.cluster, windrow.ml.decomposition, windrow.ml.directions
-import windrow.ml.linear_model, windrow.ml.logistic, windrow.ml.naive_bayes, windrow.ml.averaging.rounds
+import windrow.ml.averaging.averaged, windrow.ml.cluster, windrow.ml.decomposition, windrow.ml.estimators.directions
+import windrow.ml.linear_model, windrow.ml.estimators.logistic, windrow.ml.naive_bayes, windrow.ml.training.rounds
 from sklearn.linear_model import SGDRegressor
 from sklearn.neural_network import MLPClassifier
 from windrow.ml import Averaged, train
@@ -42,7 +42,7 @@ def watched(function):
 for name in ("cluster", "directions", "linear_model", "logistic", "naive_bayes"):
     module = getattr(windrow.ml, name)
     module.total = watched(module.total)
-windrow.ml.averaging.rounds.Rounds.run = watched(windrow.ml.averaging.rounds.Rounds.run)
+windrow.ml.training.rounds.Rounds.run = watched(windrow.ml.training.rounds.Rounds.run)
 
 def step(state, X, y):
     off = X @ state["w"] - y

@@ -12,7 +12,7 @@ import pytest
 
 import windrow as wr
 from windrow.ml import History, plot_history
-from windrow.ml.progress import Progress
+from windrow.ml.training.progress import Progress
 
 SCRIPT = """
 import sys, time

@@ -11,12 +11,12 @@ from sklearn.neural_network import MLPRegressor
 
 import windrow as wr
 from windrow.ml import Averaged, train
-from windrow.ml.averaging import reduction
 from windrow.ml.averaging import rounds as rounds_module
-from windrow.ml.averaging.outer import outer_update
-from windrow.ml.averaging.rounds import Rounds
-from windrow.ml.averaging.shards import cut_shards
 from windrow.ml.averaging.tasks import RoundMetrics
+from windrow.ml.training import reduction
+from windrow.ml.training.outer import outer_update
+from windrow.ml.training.rounds import Rounds
+from windrow.ml.training.shards import cut_shards
 
 START = {
     "w": np.linspace(0, 1, 40_001, dtype="f4"),
@@ -190,7 +190,7 @@ SCRIPT = """
 import hashlib, os, signal, sys
 import numpy as np
 import windrow as wr
-import windrow.ml.averaging.rounds as rounds
+import windrow.ml.training.rounds as rounds
 from sklearn.linear_model import SGDClassifier
 from sklearn.neural_network import MLPRegressor
 from windrow.ml import Averaged, train

@@ -15,11 +15,11 @@ from sklearn.tree import DecisionTreeClassifier
 import windrow as wr
 from windrow.ml import Averaged, train
 from windrow.ml.averaging import rounds as rounds_module
-from windrow.ml.averaging.rounds import Rounds
-from windrow.ml.averaging.shards import cut_shards
-from windrow.ml.averaging.state import StateLayout
 from windrow.ml.averaging.tasks import RoundMetrics
 from windrow.ml.linear_model import SGDRegressor as Ours
+from windrow.ml.training.rounds import Rounds
+from windrow.ml.training.shards import cut_shards
+from windrow.ml.training.state import StateLayout
 
 
 @pytest.fixture(scope="module")

@@ -12,14 +12,14 @@ from sklearn.neural_network import MLPRegressor
 import windrow as wr
 from windrow.ml import Averaged
 from windrow.ml.averaging.averageable import averageable
-from windrow.ml.averaging.shuffling import in_order, shuffle_rows
-from windrow.ml.averaging.state import StateLayout
 from windrow.ml.averaging.tasks import Round
 from windrow.ml.averaging.training import _Epoch
 from windrow.ml.linear_model import SGDClassifier as Ours
 from windrow.ml.linear_model import SGDRegressor as OursRegressor
 from windrow.ml.neural_network import MLPClassifier as OursClassifier
 from windrow.ml.neural_network import MLPRegressor as OursNetwork
+from windrow.ml.training.shuffling import in_order, shuffle_rows
+from windrow.ml.training.state import StateLayout
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*steps an epoch:UserWarning")
 

@@ -7,8 +7,8 @@ import pytest
 import sklearn.decomposition
 
 import windrow as wr
-from windrow.ml import directions
 from windrow.ml.decomposition import PCA, TruncatedSVD
+from windrow.ml.estimators import directions
 
 RNG = np.random.default_rng(4)
 WIDE = (RNG.normal(size=(60, 60)) * 0.88 ** np.arange(60)) @ RNG.normal(size=(60, 400)) + RNG.normal(size=400)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.ml import lloyd
+from windrow.ml.estimators import lloyd
 from windrow.workers.kernels.compiled.fixed.assigning import add_by_label, find_least
 
 pytest.importorskip("llvmlite")

@@ -1,6 +1,7 @@
 """Compiled loops that give rows to the nearest of some centres, and add them up by centre.
 
-They give the bits of what stands for them until they are there (ml/lloyd.py): comparisons, and additions row after row.
+They give the bits of what stands for them until they are there (ml/estimators/lloyd.py): comparisons, and
+additions row after row.
 """
 
 from __future__ import annotations

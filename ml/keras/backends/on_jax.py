@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import DTypeError, bad
-from .backends import Backend, replace_step, take_gradients
+from ....graph.errors import DTypeError, bad
+from .compiled_rounds import Backend, replace_step, take_gradients
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -47,7 +47,7 @@ class StateLayout:
     Examples
     --------
     >>> import numpy as np
-    >>> from windrow.ml.averaging.state import StateLayout
+    >>> from windrow.ml.training.state import StateLayout
     >>> layout = StateLayout.of({"w": np.ones(2), "b": 0.5})
     >>> layout.unpack(layout.pack({"w": np.zeros(2), "b": 2.0}))
     {'w': array([0., 0.]), 'b': array(2.)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csc_array
 
-from ..workers.kernels.compiled.fixed.assigning import add_by_label, find_least
+from ...workers.kernels.compiled.fixed.assigning import add_by_label, find_least
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

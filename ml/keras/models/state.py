@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .backends import backend
-from .pace import find_innermost
+from ..backends.compiled_rounds import backend
+from ..pace import find_innermost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,16 +10,16 @@ from scipy.optimize import minimize
 from sklearn import linear_model as own
 from sklearn.exceptions import ConvergenceWarning
 
-from ..arrays.execution.compute import persist
-from ..graph.errors import ArgumentError, bad
-from ..workers.public_api import publish, warn
-from .fitted import Supervised
-from .rows import beside, check_weights, finite, is_lazy, labels_of, learn_names, samples, some_weight, total, weights
+from ...arrays.execution.compute import persist
+from ...graph.errors import ArgumentError, bad
+from ...workers.public_api import publish, warn
+from ..fitted import Supervised
+from ..rows import beside, check_weights, finite, is_lazy, labels_of, learn_names, samples, some_weight, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from ..arrays.array import Array
+    from ...arrays.array import Array
 
 __all__ = ["LogisticRegression"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
+from ..averaging.tasks import Update
 from .state import map_leaves
-from .tasks import Update
 
 __all__ = ["check_outer", "outer_update"]
 

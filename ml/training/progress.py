@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from ..scheduler.session.progress import BarState, Display, covering, is_foremost
-from ..workers.config import config
+from ...scheduler.session.progress import BarState, Display, covering, is_foremost
+from ...workers.config import config
 
 if TYPE_CHECKING:
     from types import TracebackType

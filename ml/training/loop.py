@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays.execution.compute import compute
-from ..arrays.user_functions.travel.pickling import payload
-from ..graph.arguments import check_integer
-from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
-from ..scheduler.session.cluster import session
-from ..workers.public_api import publish
-from ..workers.shared.shared_objects import as_ranks_see
-from .averaging.asynchronous import PUSHES, STALENESS, Asynchronous
-from .averaging.batching import FIRST, double_batch, most_rows
-from .averaging.outer import check_outer, outer_update
-from .averaging.rounds import Rounds
-from .averaging.shards import Shards, cut_shards
-from .averaging.shuffling import order_of
-from .averaging.state import StateLayout, map_leaves
-from .averaging.tasks import NEW, Round, RoundMetrics, Update
+from ...arrays.execution.compute import compute
+from ...arrays.user_functions.travel.pickling import payload
+from ...graph.arguments import check_integer
+from ...graph.errors import ArgumentError, DTypeError, WindrowError, bad
+from ...scheduler.session.cluster import session
+from ...workers.public_api import publish
+from ...workers.shared.shared_objects import as_ranks_see
+from ..averaging.tasks import NEW, Round, RoundMetrics, Update
+from .asynchronous import PUSHES, STALENESS, Asynchronous
+from .batching import FIRST, double_batch, most_rows
+from .outer import check_outer, outer_update
 from .progress import Progress
+from .rounds import Rounds
+from .shards import Shards, cut_shards
+from .shuffling import order_of
+from .state import StateLayout, map_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.creation.filled import zeros
-from ...arrays.user_functions.map_blocks import map_blocks
-from ...graph.errors import ArgumentError, bad
-from ...scheduler.session.cluster import session
-from .backends import Backend, backend
-from .metrics import Counters, Names, plain_logs
+from ....arrays.creation.filled import zeros
+from ....arrays.user_functions.map_blocks import map_blocks
+from ....graph.errors import ArgumentError, bad
+from ....scheduler.session.cluster import session
+from ..backends.compiled_rounds import Backend, backend
+from ..metrics import Counters, Names, plain_logs
 from .recipe import LOG_LEVEL
 from .state import Variables, build_optimizer
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .backends import Backend, replace_step, take_gradients
+from .compiled_rounds import Backend, replace_step, take_gradients
 
 if TYPE_CHECKING:
     from collections.abc import Callable

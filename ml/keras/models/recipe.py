@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.user_functions.travel.fingerprints import fingerprint
-from ...graph.errors import ArgumentError, BadValue, bad
-from ...graph.expr.names import agreed
-from ...scheduler.session.cluster import session
-from ...scheduler.shared.shared_objects import share
-from ...workers.shared.shared_objects import Shared
-from .pace import Pace, find_innermost
+from ....arrays.user_functions.travel.fingerprints import fingerprint
+from ....graph.errors import ArgumentError, BadValue, bad
+from ....graph.expr.names import agreed
+from ....scheduler.session.cluster import session
+from ....scheduler.shared.shared_objects import share
+from ....workers.shared.shared_objects import Shared
+from ..pace import Pace, find_innermost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,11 +9,11 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils.extmath import svd_flip
 
-from ..arrays.creation.from_data import from_array
-from .rows import finite, total
+from ...arrays.creation.from_data import from_array
+from ..rows import finite, total
 
 if TYPE_CHECKING:
-    from ..arrays.array import Array
+    from ...arrays.array import Array
 
 __all__ = ["Directions", "RandomDirections", "exact_directions", "random_directions"]
 

@@ -24,8 +24,8 @@ from ...arrays.creation.from_data import from_array
 from ...graph.arguments import check_integer
 from ...graph.errors import ClusterError
 from ...scheduler.session.cluster import session
+from ..averaging.tasks import RoundMetrics, Task, join_rounds
 from .state import StateLayout
-from .tasks import RoundMetrics, Task, join_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ...arrays.array import Array
     from ...scheduler.session.job import Arrival, Job
     from ...scheduler.session.result_collector import ResultCollector
-    from ..progress import Progress
+    from .progress import Progress
     from .shards import Shards
 
 __all__ = ["PUSHES", "STALENESS", "Asynchronous"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, bad
+from ....graph.errors import ArgumentError, bad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,0 +1,1 @@
+"""What estimators compute by: directions, centres, the logistic objective, and their documents."""
