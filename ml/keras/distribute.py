@@ -288,9 +288,8 @@ class Distributed:
                     logs = collect_metrics(recipe, names, rounds.epoch(epoch, count, bar), some)
                     lost = lost or _is_lost(epoch, logs)
                     keeps = checkpoint is not None and (epoch + 1) % checkpoint_every == 0
-                    if (
-                        callback_list or held is not None or keeps or epoch + 1 == epochs
-                    ):  # else nobody looks at the weights
+                    # else nobody looks at the weights
+                    if callback_list or held is not None or keeps or epoch + 1 == epochs:
                         Variables(self.model).put(rounds.state)
                     logs |= _held_out(self.model, recipe, held, size, listeners)
                     seconds.append(time.perf_counter() - begin)
