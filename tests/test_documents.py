@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
+import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ def public() -> dict[str, Any]:
 
     for space in SPACES:
         for key in getattr(space, "__all__", dir(space)):
-            value, name = getattr(space, key), f"{space.__name__.replace('windrow.arrays', 'windrow')}.{key}"
+            value, name = getattr(space, key), f"{re.sub('^windrow.arrays(.scipy)?', 'windrow', space.__name__)}.{key}"
             if not ours(value):
                 continue
             if inspect.isclass(value):

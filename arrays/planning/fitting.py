@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 APART = {
     "signal.fft:steps",
-    "signal.filtering:lines",
+    "scipy.signal:lines",
     "order.quantiles:along",
     "statistics.scans:scan",
     "statistics.scans:scan_from",

@@ -80,6 +80,10 @@ from .arrays.interop.from_numpy import *
 from .arrays.interop.introspection import *
 from .arrays.loops.calls import *
 from .arrays.loops.scan import *
+from .arrays.numpy_signal.differences import *
+from .arrays.numpy_signal.filters import *
+from .arrays.numpy_signal.padding import *
+from .arrays.numpy_signal.window_functions import *
 from .arrays.ops.elementwise.functions import *
 from .arrays.ops.elementwise.predicates import *
 from .arrays.ops.elementwise.ufuncs import *
@@ -101,10 +105,6 @@ from .arrays.ops.reductions.extremes import *
 from .arrays.ops.reductions.missing import *
 from .arrays.ops.reductions.spreads import *
 from .arrays.ops.reductions.sums import *
-from .arrays.signal.differences import *
-from .arrays.signal.filters import *
-from .arrays.signal.padding import *
-from .arrays.signal.window_functions import *
 from .arrays.sorting import *
 from .arrays.statistics.central import *
 from .arrays.statistics.comparing import *
@@ -154,8 +154,8 @@ if _typing.TYPE_CHECKING:
     from .arrays.files.tables.ipc import *
     from .arrays.interop.dask.conversion import *
     from .arrays.linalg.einsum import *
+    from .arrays.numpy_signal.polynomials import *
     from .arrays.planning.plan import *
-    from .arrays.signal.polynomials import *
     from .arrays.tasks.delayed import *
     from .arrays.tasks.submit import *
     from .arrays.user_functions.filling import *
@@ -163,8 +163,9 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-_SPACES = {name: f".arrays.{name}" for name in ("fft", "linalg", "ndimage", "random", "shared", "stats", "testing")}
-_SPACES |= {"dask": ".arrays.interop.dask", "overlap": ".arrays.user_functions.overlap", "signal": ".arrays.filtering"}
+_SPACES = {name: f".arrays.{name}" for name in ("fft", "linalg", "random", "shared", "testing")}
+_SPACES |= {name: f".arrays.scipy.{name}" for name in ("ndimage", "signal", "stats")}
+_SPACES |= {"dask": ".arrays.interop.dask", "overlap": ".arrays.user_functions.overlap"}
 _LATER = {
     "einsum": ".arrays.linalg.einsum",
     "einsum_path": ".arrays.linalg.einsum",
@@ -177,7 +178,7 @@ _LATER = {
     "from_zarr": ".arrays.files.chunked.zarr",
     "operation_graph": ".arrays.display.operation_graph",
     "plan": ".arrays.planning.plan",
-    "polyfit": ".arrays.signal.polynomials",
+    "polyfit": ".arrays.numpy_signal.polynomials",
     "push": ".arrays.user_functions.filling",
     "read_csv": ".arrays.files.tables.csv",
     "read_feather": ".arrays.files.tables.ipc",

@@ -1,6 +1,6 @@
-"""Filters, morphology and measurements of images: `windrow.ndimage` is `windrow.arrays.ndimage`, loaded when needed."""
+"""Filters and measurements of images: `windrow.ndimage` is `windrow.arrays.scipy.ndimage`, loaded when needed."""
 
 from . import _load_space
-from .arrays.ndimage import *
+from .arrays.scipy.ndimage import *
 
 _load_space("ndimage")

@@ -1,6 +1,6 @@
-"""Filters and spectra of signals: `windrow.signal` is `windrow.arrays.filtering`, loaded when it is first needed."""
+"""Filters and spectra of signals: `windrow.signal` is `windrow.arrays.scipy.signal`, loaded when it is first needed."""
 
 from . import _load_space
-from .arrays.filtering import *
+from .arrays.scipy.signal import *
 
 _load_space("signal")

@@ -1,6 +1,6 @@
-"""Statistics of samples: `windrow.stats` is `windrow.arrays.stats`, loaded when it is first needed."""
+"""Statistics of samples: `windrow.stats` is `windrow.arrays.scipy.stats`, loaded when it is first needed."""
 
 from . import _load_space
-from .arrays.stats import *
+from .arrays.scipy.stats import *
 
 _load_space("stats")

@@ -28,10 +28,8 @@ def test_facade_exports_what_modules_list():
     apart = (
         "linalg",
         "fft",
-        "filtering",
         "interop.dask",
-        "ndimage",
-        "stats",
+        "scipy",
         "user_functions.overlap",
         "shared",
         "random",

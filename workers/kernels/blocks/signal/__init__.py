@@ -1,1 +1,1 @@
-"""Lines and images: Fourier transforms, filters, windows, interpolation, labels."""
+"""Lines: Fourier transforms, and NumPy's functions of neighbours along them."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ..base import as_array, check_axes, check_axis
-from ..ops.elementwise.functions import astype, where
-from ..ops.elementwise.ufuncs import absolute
+from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...base import as_array, check_axes, check_axis
+from ...ops.elementwise.functions import astype, where
+from ...ops.elementwise.ufuncs import absolute
 
 if TYPE_CHECKING:
-    from ..array import Array
+    from ...array import Array
 
 ABOUT = {
     "a": "array_like: The sample, real numbers.",

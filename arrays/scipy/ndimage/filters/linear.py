@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...borrowed.documents import described
+from ...documents import described
 from ..about import ABOUT
 from .local import filter_locally, footprint_reach, line_reach, next_reach
 
 if TYPE_CHECKING:
-    from ...array import Array
+    from ....array import Array
 
 __all__ = [
     "convolve",

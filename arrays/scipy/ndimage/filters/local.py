@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.arguments import is_integer
-from ....graph.errors import ArgumentError, ShapeError, bad
-from ....graph.kinds.mapping import BlockFunction
-from ....workers.kernels.blocks.signal.ndimage import Filter
-from ...base import ArrayBase, as_array, check_axis, check_dtype, make
-from ...borrowed.scipy_calls import attempt, find, numbers, settled
-from ...chunking.halo import with_halo
-from ...chunking.rechunk import regrid
+from .....graph.arguments import is_integer
+from .....graph.errors import ArgumentError, ShapeError, bad
+from .....graph.kinds.mapping import BlockFunction
+from .....workers.kernels.blocks.scipy.ndimage import Filter
+from ....base import ArrayBase, as_array, check_axis, check_dtype, make
+from ....chunking.halo import with_halo
+from ....chunking.rechunk import regrid
+from ...bridge import attempt, find, numbers, settled
 
 if TYPE_CHECKING:
-    from ...array import Array
+    from ....array import Array
 
 ROUND = ("wrap", "grid-wrap")
 """Modes by which an array goes round its ends."""
@@ -77,7 +77,7 @@ def spread(x: Array, more: Sequence[Array], how: Filter) -> Array:
     ends = tuple("periodic" if p else "none" for p in how.periodic)
     pairs = tuple((d, d) for d in how.depths)
     wide = [with_halo(a, pairs, ends) for a in (x, *more)]
-    return make(BlockFunction("signal.ndimage:filtered", (how,), where=True), wide, x.expr.grid, np.dtype(how.dtype))
+    return make(BlockFunction("scipy.ndimage:filtered", (how,), where=True), wide, x.expr.grid, np.dtype(how.dtype))
 
 
 def read_reach(name: str, x: Array, given: Mapping[str, Any], reach: Reacher) -> tuple[int, ...]:

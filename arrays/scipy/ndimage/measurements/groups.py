@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.chunks.grid import Axis, Grid
-from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ....graph.kinds.mapping import BlockFunction
-from ....workers.kernels.blocks.statistics.measures import LabelGroups
-from ...base import as_array, broadcast_shape, make
-from ...borrowed.scipy_calls import numbers
-from ...chunking.rechunk import common_axes, regrid
-from ...ops.moves.broadcasting import broadcast_to
+from .....graph.chunks.grid import Axis, Grid
+from .....graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from .....graph.kinds.mapping import BlockFunction
+from .....workers.kernels.blocks.statistics.measures import LabelGroups
+from ....base import as_array, broadcast_shape, make
+from ....chunking.rechunk import common_axes, regrid
+from ....ops.moves.broadcasting import broadcast_to
+from ...bridge import numbers
 
 if TYPE_CHECKING:
-    from ...array import Array
+    from ....array import Array
 
 PART = 1 << 20
 """About so many parts of groups are put together by one task."""

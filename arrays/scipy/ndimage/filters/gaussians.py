@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....graph.errors import ArgumentError, bad
+from .....graph.errors import ArgumentError, bad
 from .linear import Numbers, documented
 from .local import ROUND, Reach, filter_locally, gaussian_reach
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ...array import Array
+    from ....array import Array
 
 __all__ = [
     "gaussian_filter",

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.chunks.grid import Axis, Grid
-from ...graph.errors import DTypeError, ShapeError, bad
-from ...graph.kinds.mapping import BlockFunction
-from ..base import as_array, check_axis, make
-from ..borrowed.documents import described
-from ..borrowed.scipy_calls import attempt, find, numbers, own
-from ..chunking.rechunk import regrid
-from ..creation.filled import zeros
-from ..ops.elementwise.functions import astype
-from ..ops.moves.axis_moves import moveaxis
-from ..ops.moves.broadcasting import broadcast_to
-from ..ops.moves.joining import concatenate
+from ....graph.chunks.grid import Axis, Grid
+from ....graph.errors import DTypeError, ShapeError, bad
+from ....graph.kinds.mapping import BlockFunction
+from ...base import as_array, check_axis, make
+from ...chunking.rechunk import regrid
+from ...creation.filled import zeros
+from ...ops.elementwise.functions import astype
+from ...ops.moves.axis_moves import moveaxis
+from ...ops.moves.broadcasting import broadcast_to
+from ...ops.moves.joining import concatenate
+from ..bridge import attempt, find, numbers, own
+from ..documents import described
 from .about import ABOUT
 
 if TYPE_CHECKING:
-    from ..array import Array
+    from ...array import Array
 
 __all__ = [
     "lfilter",
@@ -55,7 +55,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     if states and states[0].ndim != signal.ndim:
         raise ShapeError(bad("lfilter", "zi", states[0].shape, f"shape {shape}, that of x but for the axis"))
     first = _first("lfilter", states, shape, dtype)
-    filtered, last = _chain("signal.filtering:lfilter", (over, under, at), signal, first, at, size, dtype)
+    filtered, last = _chain("scipy.signal:lfilter", (over, under, at), signal, first, at, size, dtype)
     return filtered if zi is None else (filtered, last)
 
 
@@ -87,7 +87,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         states = [moveaxis(moved.reshape((2 * count, *moved.shape[2:])), 0, at)]
     shape = tuple(2 * count if i == at else n for i, n in enumerate(signal.shape))
     first = _first("sosfilt", states, shape, dtype)
-    filtered, last = _chain("signal.filtering:sosfilt", (sections, at), signal, first, at, 2 * count, dtype)
+    filtered, last = _chain("scipy.signal:sosfilt", (sections, at), signal, first, at, 2 * count, dtype)
     if zi is None:
         return filtered
     line = moveaxis(last, at, 0)

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.arguments import check_integer, is_integer
-from ...graph.chunks.grid import Axis, Grid
-from ...graph.errors import ArgumentError, bad
-from ...graph.kinds.mapping import BlockFunction
-from ..base import check_axis, make
-from ..borrowed.documents import described
-from ..borrowed.scipy_calls import attempt, find, numbers, plain_value, settled
-from ..chunking.rechunk import regrid
+from ....graph.arguments import check_integer, is_integer
+from ....graph.chunks.grid import Axis, Grid
+from ....graph.errors import ArgumentError, bad
+from ....graph.kinds.mapping import BlockFunction
+from ...base import check_axis, make
+from ...chunking.rechunk import regrid
+from ..bridge import attempt, find, numbers, plain_value, settled
+from ..documents import described
 from .about import ABOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..array import Array
+    from ...array import Array
 
 __all__ = [
     "decimate",
@@ -87,7 +87,7 @@ def along(
     out = Grid([Axis.whole(size) if i == at else a for i, a in enumerate(grid.axes)])
     tail = tuple(size if i == at else None for i in range(x.ndim))
     op = BlockFunction(
-        "signal.filtering:lines", (name, tuple(operands), (*fixed, ("axis", at)), part, sample.dtype.str, tail)
+        "scipy.signal:lines", (name, tuple(operands), (*fixed, ("axis", at)), part, sample.dtype.str, tail)
     )
     return make(op, [regrid(f, grid) for f in operands.values()], out, sample.dtype)
 

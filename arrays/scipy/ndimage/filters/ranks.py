@@ -8,7 +8,7 @@ from .linear import Numbers, documented
 from .local import filter_locally, footprint_reach, line_reach
 
 if TYPE_CHECKING:
-    from ...array import Array
+    from ....array import Array
 
 __all__ = [
     "maximum_filter",

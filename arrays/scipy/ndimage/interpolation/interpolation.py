@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.chunks.grid import Axis, Grid
-from ....graph.errors import ArgumentError, bad
-from ....workers.kernels.blocks.signal.interpolation import Affine, AxisPlaces
-from ...base import as_array, check_axis, check_shape, few
-from ...borrowed.documents import described
-from ...borrowed.scipy_calls import attempt, find, numbers, settled
-from ...chunking.rechunk import regrid
-from ...execution.deferred import defer
-from ...ops.elementwise.functions import astype
+from .....graph.chunks.grid import Axis, Grid
+from .....graph.errors import ArgumentError, bad
+from .....workers.kernels.blocks.scipy.interpolation import Affine, AxisPlaces
+from ....base import as_array, check_axis, check_shape, few
+from ....chunking.rechunk import regrid
+from ....execution.deferred import defer
+from ....ops.elementwise.functions import astype
+from ...bridge import attempt, find, numbers, settled
+from ...documents import described
 from ..about import ABOUT
 from ..filters.local import result_dtype
 from .windows import at_places, interpolate, of_nothing, prepare
@@ -23,7 +23,7 @@ from .windows import at_places, interpolate, of_nothing, prepare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...array import Array
+    from ....array import Array
 
 __all__ = [
     "affine_transform",

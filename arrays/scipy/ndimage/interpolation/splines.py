@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.kinds.mapping import BlockFunction
-from ....workers.kernels.blocks.signal.ndimage import Filter
-from ...base import check_axis, make
-from ...borrowed.documents import described
-from ...borrowed.scipy_calls import attempt, find, numbers, settled
-from ...chunking.coalesce import merge_small_chunks
-from ...chunking.halo import with_halo
-from ...signal.padding import pad
+from .....graph.kinds.mapping import BlockFunction
+from .....workers.kernels.blocks.scipy.ndimage import Filter
+from ....base import check_axis, make
+from ....chunking.coalesce import merge_small_chunks
+from ....chunking.halo import with_halo
+from ....numpy_signal.padding import pad
+from ...bridge import attempt, find, numbers, settled
+from ...documents import described
 from ..about import ABOUT
 from ..filters.local import result_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...array import Array
+    from ....array import Array
 
 __all__ = [
     "spline_filter",
@@ -151,4 +151,4 @@ def _pass(x: Array, axes: tuple[int, ...], order: int, mode: str, dtype: np.dtyp
     periodic = tuple(mode == "grid-wrap" and d > 0 for d in depths)
     how = Filter("ndimage.spline_filter1d", (), (("order", order), ("mode", mode)), depths, periodic, dtype.str)
     wide = with_halo(x, tuple((d, d) for d in depths), tuple("periodic" if p else "none" for p in periodic))
-    return make(BlockFunction("signal.ndimage:spline_lines", (axes, how), where=True), [wide], x.expr.grid, dtype)
+    return make(BlockFunction("scipy.ndimage:spline_lines", (axes, how), where=True), [wide], x.expr.grid, dtype)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...graph.errors import ArgumentError, bad
-from ..base import as_array, few
-from ..borrowed.documents import described
-from ..borrowed.scipy_calls import find
-from ..ops.elementwise.functions import astype, where
-from ..ops.elementwise.ufuncs import exp, log, sqrt
-from ..sorting.quantiles import percentile
+from ....graph.errors import ArgumentError, bad
+from ...base import as_array, few
+from ...ops.elementwise.functions import astype, where
+from ...ops.elementwise.ufuncs import exp, log, sqrt
+from ...sorting.quantiles import percentile
+from ..bridge import find
+from ..documents import described
 from .samples import ABOUT, Sample, nan_where
 
 if TYPE_CHECKING:
-    from ..array import Array
+    from ...array import Array
 
 __all__ = [
     "entropy",

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.arguments import is_integer
-from ...graph.chunks.axismap import Slice
-from ...graph.chunks.grid import Axis, Grid
-from ...graph.chunks.positions import Runs
-from ...graph.kinds.mapping import BlockFunction
-from ..base import check_axis, make
-from ..borrowed.documents import described
-from ..borrowed.scipy_calls import attempt, find, numbers, settled
-from ..ops.moves.axis_moves import move
+from ....graph.arguments import is_integer
+from ....graph.chunks.axismap import Slice
+from ....graph.chunks.grid import Axis, Grid
+from ....graph.chunks.positions import Runs
+from ....graph.kinds.mapping import BlockFunction
+from ...base import check_axis, make
+from ...ops.moves.axis_moves import move
+from ..bridge import attempt, find, numbers, settled
+from ..documents import described
 from .about import ABOUT
 from .lines import SHORT, along, try_line
 
 if TYPE_CHECKING:
-    from ..array import Array
+    from ...array import Array
 
 __all__ = [
     "coherence",
@@ -239,5 +239,5 @@ def _segments(name: str, x: Any, axis: Any, given: dict[str, Any]) -> tuple[Any,
         fixed = tuple(item for item in fixed if item[0] != "nperseg")
     out = [Axis.whole(len(freqs)) if i == at else a for i, a in enumerate(signal.expr.grid.axes)]
     places = (tuple(signal.ndim if i == at else i for i in range(signal.ndim)),)
-    op = BlockFunction("signal.filtering:segments", ("spectrogram", fixed, dtype.str, len(freqs)), places, where=True)
+    op = BlockFunction("scipy.signal:segments", ("spectrogram", fixed, dtype.str, len(freqs)), places, where=True)
     return freqs, step, make(op, (window,), Grid([*out, segments]), dtype)

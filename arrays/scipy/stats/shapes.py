@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...graph.arguments import check_integer
-from ...graph.errors import ArgumentError, bad
-from ..borrowed.documents import described
-from ..ops.elementwise.functions import where
-from ..ops.elementwise.ufuncs import sqrt
+from ....graph.arguments import check_integer
+from ....graph.errors import ArgumentError, bad
+from ...ops.elementwise.functions import where
+from ...ops.elementwise.ufuncs import sqrt
+from ..documents import described
 from .samples import ABOUT, Sample, nan_where
 
 if TYPE_CHECKING:
-    from ..array import Array
+    from ...array import Array
 
 __all__ = [
     "describe",

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.arguments import check_integer
-from ....graph.chunks.grid import Axis, Grid
-from ....graph.errors import ArgumentError, bad
-from ....graph.kinds.mapping import BlockFunction
-from ....workers.kernels.blocks.statistics.measures import record
-from ...base import make
-from ...borrowed.documents import described
-from ...ops.elementwise.ufuncs import sqrt
+from .....graph.arguments import check_integer
+from .....graph.chunks.grid import Axis, Grid
+from .....graph.errors import ArgumentError, bad
+from .....graph.kinds.mapping import BlockFunction
+from .....workers.kernels.blocks.statistics.measures import record
+from ....base import make
+from ....ops.elementwise.ufuncs import sqrt
+from ...documents import described
 from ..about import ABOUT
 from .groups import Measured, refuse_index
 
 if TYPE_CHECKING:
-    from ...array import Array
+    from ....array import Array
 
 __all__ = [
     "center_of_mass",

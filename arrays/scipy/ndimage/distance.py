@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, bad
-from ...graph.kinds.mapping import BlockFunction
-from ..base import make
-from ..borrowed.documents import described
-from ..borrowed.scipy_calls import attempt, find, numbers, settled, whole
+from ....graph.errors import ArgumentError, bad
+from ....graph.kinds.mapping import BlockFunction
+from ...base import make
+from ..bridge import attempt, find, numbers, settled, whole
+from ..documents import described
 from .about import ABOUT
 from .filters.local import output_dtype
 
 if TYPE_CHECKING:
-    from ..array import Array
+    from ...array import Array
 
 __all__ = [
     "distance_transform_cdt",
@@ -45,7 +45,7 @@ def make_whole(name: str, given: dict[str, Any], dtype: Any = None) -> Array:
     if dtype is None:
         small = np.ones((2,) * x.ndim, x.dtype)
         dtype = attempt(name, getattr(find("ndimage", name), name), small, **dict(keywords)).dtype
-    op = BlockFunction("signal.ndimage:whole", (f"ndimage.{name}", keywords, np.dtype(dtype).str))
+    op = BlockFunction("scipy.ndimage:whole", (f"ndimage.{name}", keywords, np.dtype(dtype).str))
     return make(op, [x], x.expr.grid, dtype)
 
 

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.chunks.grid import Axis, Grid
-from ....graph.errors import ArgumentError, bad
-from ....graph.kinds.mapping import BlockFunction
-from ....workers.kernels.blocks.signal.interpolation import ENDLESS, Affine, AxisPlaces, Spline, fold
-from ...base import as_array, grid_for, make
-from ...chunking.rechunk import regrid
-from ...ops.elementwise.functions import astype
-from ...ops.moves.joining import concatenate
+from .....graph.chunks.grid import Axis, Grid
+from .....graph.errors import ArgumentError, bad
+from .....graph.kinds.mapping import BlockFunction
+from .....workers.kernels.blocks.scipy.interpolation import ENDLESS, Affine, AxisPlaces, Spline, fold
+from ....base import as_array, grid_for, make
+from ....chunking.rechunk import regrid
+from ....ops.elementwise.functions import astype
+from ....ops.moves.joining import concatenate
 from .splines import coefficients, continue_ends
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from ...array import Array
+    from ....array import Array
 
     Places = AxisPlaces | Affine
     Span = tuple[float, float]
@@ -69,7 +69,7 @@ def of_nothing(x: Array, shape: tuple[int, ...], dtype: np.dtype[Any], given: di
     if 0 not in shape and given["mode"] not in ("constant", "grid-constant"):
         raise ArgumentError(bad(given["name"], "input", x.shape, f"elements: mode {given['mode']!r} repeats them"))
     how = Spline(tuple(range(x.ndim)), (1,) * x.ndim, 0, 0, 0, "constant", given["cval"], dtype.str)
-    op = BlockFunction("signal.interpolation:filled", (how,), ((None,),), where=True)
+    op = BlockFunction("scipy.interpolation:filled", (how,), ((None,),), where=True)
     return make(op, [as_array("", "", np.zeros(1, x.dtype))], grid_for("", "auto", shape, dtype), dtype)
 
 
@@ -104,7 +104,7 @@ def at_places(wide: Array, places: Array, how: Spline) -> Generator[Array, Any, 
     axes = places.expr.grid.axes
     spans_grid = Grid([Axis.whole(2), Axis.whole(wide.ndim), *(Axis.regular(n, 1) for n in places.numblocks[1:])])
     around = (None, *range(2, places.ndim + 1))
-    reach = yield make(BlockFunction("signal.interpolation:spans", (how,), (around,)), [places], spans_grid, np.float64)
+    reach = yield make(BlockFunction("scipy.interpolation:spans", (how,), (around,)), [places], spans_grid, np.float64)
 
     def block(index: tuple[int, ...]) -> Array:
         own = [(a.start(i), a.stop(i)) for a, i in zip(axes[1:], index, strict=True)]
@@ -125,7 +125,7 @@ def _make_block(
     operands = [regrid(a, Grid.single(a.shape)) for a in (window, *more)]
     shape = tuple(hi - lo for lo, hi in own)
     params = (tuple(lo for lo, _ in cut), tuple(lo for lo, _ in own), shape, places, how)
-    op = BlockFunction("signal.interpolation:interpolated", params, tuple((None,) * a.ndim for a in operands))
+    op = BlockFunction("scipy.interpolation:interpolated", params, tuple((None,) * a.ndim for a in operands))
     return make(op, operands, Grid.single(shape), np.dtype(how.output))
 
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.arguments import check_integer
-from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ....graph.few import distinct
-from ....graph.kinds.mapping import BlockFunction
-from ...base import as_array, make
-from ...borrowed.documents import described
-from ...borrowed.scipy_calls import find, numbers
-from ...execution.deferred import defer
-from ...ops.elementwise.functions import astype
-from ...ops.reductions.extremes import max as greatest
+from .....graph.arguments import check_integer
+from .....graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from .....graph.few import distinct
+from .....graph.kinds.mapping import BlockFunction
+from ....base import as_array, make
+from ....execution.deferred import defer
+from ....ops.elementwise.functions import astype
+from ....ops.reductions.extremes import max as greatest
+from ...bridge import find, numbers
+from ...documents import described
 from ..about import ABOUT
 from ..filters.local import output_dtype
 from .groups import Measured
@@ -24,7 +24,7 @@ from .groups import Measured
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from ...array import Array
+    from ....array import Array
 
 __all__ = [
     "find_objects",
@@ -63,7 +63,7 @@ def label(input: Any, structure: Any = None, output: Any = None) -> tuple[Array,
     if dtype.kind not in "biuf":
         raise DTypeError(bad("label", "output", dtype, "a dtype of numbers"))
     if x.npartitions == 1 or not x.size:
-        op = BlockFunction("signal.labels:label_whole", (connected, dtype.str))
+        op = BlockFunction("scipy.labels:label_whole", (connected, dtype.str))
         labels = make(op, (x,), x.expr.grid, dtype)
     else:
         labels = defer("label", _label, [x], (connected, dtype.str), x.expr.grid, dtype)
@@ -85,9 +85,9 @@ def _structure(structure: Any, ndim: int) -> Numbers:
 def _label(x: Array, structure: Numbers, dtype: str) -> Generator[Any, Any, Array]:
     """Label chunks apart; join what meets at their borders; number in the order of first places."""
     place = np.dtype(np.int32 if x.size < 2**31 - 2 else np.int64)
-    op = BlockFunction("signal.labels:label_apart", (structure, x.shape, place), where=True)
+    op = BlockFunction("scipy.labels:label_apart", (structure, x.shape, place), where=True)
     apart = make(op, (x,), x.expr.grid, place).persist()
-    first = make(BlockFunction("signal.labels:mark_firsts"), (apart,), x.expr.grid, np.dtype(bool))
+    first = make(BlockFunction("scipy.labels:mark_firsts"), (apart,), x.expr.grid, np.dtype(bool))
     met = [pair for axis in range(x.ndim) for pair in _meet(apart, axis, structure)]
     firsts, *ends = yield (apart[first], *(end for pair in met for end in pair))
     order = np.argsort(firsts)
@@ -98,7 +98,7 @@ def _label(x: Array, structure: Numbers, dtype: str) -> Generator[Any, Any, Arra
     operands = (apart, as_array("label", "input", parts), as_array("label", "input", names))
     axes = (tuple(range(x.ndim)), (None,), (None,))
     wide = [operands[0], *(_as_one(o) for o in operands[1:])]
-    op = BlockFunction("signal.labels:rename", (x.shape, dtype), axes, where=True)
+    op = BlockFunction("scipy.labels:rename", (x.shape, dtype), axes, where=True)
     return make(op, wide, x.expr.grid, np.dtype(dtype))
 
 

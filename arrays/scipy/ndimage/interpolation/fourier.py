@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..distance import documented, make_whole
 
 if TYPE_CHECKING:
-    from ...array import Array
+    from ....array import Array
 
 __all__ = [
     "fourier_ellipsoid",

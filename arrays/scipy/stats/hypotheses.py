@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, ShapeError, bad
-from ..base import as_array
-from ..borrowed.documents import described
-from ..borrowed.scipy_calls import find
-from ..ops.elementwise.functions import clip, where
-from ..ops.elementwise.ufuncs import absolute, logical_or, sqrt
+from ....graph.errors import ArgumentError, ShapeError, bad
+from ...base import as_array
+from ...ops.elementwise.functions import clip, where
+from ...ops.elementwise.ufuncs import absolute, logical_or, sqrt
+from ..bridge import find
+from ..documents import described
 from .samples import ABOUT, Sample, check_alternative, refuse_other, same_lengths
 from .shapes import kurtosis, skew
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..array import Array
+    from ...array import Array
 
 __all__ = [
     "chisquare",

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.errors import ArgumentError, bad
-from ....workers.kernels.blocks.signal.ndimage import find as find_function
-from ...base import check_axis
-from ...borrowed.scipy_calls import attempt, find, numbers, plain_value
-from ...user_functions.map_blocks import map_blocks
-from ...user_functions.overlap import map_overlap
+from .....graph.errors import ArgumentError, bad
+from .....workers.kernels.blocks.scipy.ndimage import find as find_function
+from ....base import check_axis
+from ....user_functions.map_blocks import map_blocks
+from ....user_functions.overlap import map_overlap
+from ...bridge import attempt, find, numbers, plain_value
 from .linear import Numbers, documented
 from .local import ROUND, footprint_reach, modes, output_dtype, read_reach
 
 if TYPE_CHECKING:
-    from ...array import Array
+    from ....array import Array
 
 __all__ = [
     "generic_filter",

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.arguments import is_integer
-from ....graph.errors import ArgumentError, bad
-from ...base import as_array
-from ...creation.filled import zeros_like
-from ...execution.deferred import defer
-from ...ops.elementwise.ufuncs import logical_not
-from ...ops.reductions.extremes import any as any_of
+from .....graph.arguments import is_integer
+from .....graph.errors import ArgumentError, bad
+from ....base import as_array
+from ....creation.filled import zeros_like
+from ....execution.deferred import defer
+from ....ops.elementwise.ufuncs import logical_not
+from ....ops.reductions.extremes import any as any_of
 from .linear import Numbers, documented
 from .local import Reach, Reacher, around, filter_axes, filter_locally, lengths, like, output_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
-    from ...array import Array
+    from ....array import Array
 
 __all__ = [
     "binary_closing",

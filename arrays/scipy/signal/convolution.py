@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.chunks.axismap import Slice
-from ...graph.chunks.grid import Axis, Grid
-from ...graph.chunks.positions import Runs
-from ...graph.errors import ArgumentError, ShapeError, bad
-from ...graph.kinds.mapping import BlockFunction
-from ..base import check_axis, make
-from ..borrowed.documents import described
-from ..borrowed.scipy_calls import attempt, find, numbers
-from ..chunking.rechunk import regrid
-from ..ops.elementwise.ufuncs import conjugate
-from ..ops.moves.axis_moves import move
-from ..ops.moves.taking import flip
+from ....graph.chunks.axismap import Slice
+from ....graph.chunks.grid import Axis, Grid
+from ....graph.chunks.positions import Runs
+from ....graph.errors import ArgumentError, ShapeError, bad
+from ....graph.kinds.mapping import BlockFunction
+from ...base import check_axis, make
+from ...chunking.rechunk import regrid
+from ...ops.elementwise.ufuncs import conjugate
+from ...ops.moves.axis_moves import move
+from ...ops.moves.taking import flip
+from ..bridge import attempt, find, numbers
+from ..documents import described
 from .about import ABOUT
 
 if TYPE_CHECKING:
-    from ..array import Array
+    from ...array import Array
 
 __all__ = [
     "convolve",
@@ -192,7 +192,7 @@ def _slide(
     window = move("windows", x, steps, wide)
     places = tuple(None if i in first or v.shape[i] == 1 else i for i in range(x.ndim))
     op = BlockFunction(
-        "signal.filtering:convolved",
+        "scipy.signal:convolved",
         (kernel, keywords, axes, tuple(first[i][0] for i in axes), dtype.str),
         (tuple(range(x.ndim)), places),
         where=True,

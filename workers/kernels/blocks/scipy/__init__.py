@@ -1,0 +1,1 @@
+"""SciPy's functions on blocks: filters of images and signals, interpolation, labels."""
