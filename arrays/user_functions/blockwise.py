@@ -111,10 +111,10 @@ def blockwise(
     named = [tuple(names) for _, names in pairs if names is not None]
     matched = _match_chunks(arrays, named, align_arrays)
     axes = {n: a if n in out else Axis.whole(a.length) for n, a in matched.items()}
-    for name, new_chunks in (new_axes or {}).items():
+    for axis_name, new_chunks in (new_axes or {}).items():
         sizes = (new_chunks,) if isinstance(new_chunks, int | np.integer) else tuple(new_chunks)
-        axes[name] = Axis.of_sizes(int(s) for s in sizes)
-    if any(name not in axes for name in out) or len(set(out)) != len(out):
+        axes[axis_name] = Axis.of_sizes(int(s) for s in sizes)
+    if any(axis_name not in axes for axis_name in out) or len(set(out)) != len(out):
         raise ArgumentError(bad("blockwise", "out_ind", out_ind, f"different names among {sorted(map(str, axes))}"))
     arrays = [
         regrid(
@@ -123,7 +123,7 @@ def blockwise(
         )
         for a, names in zip(arrays, named, strict=True)
     ]
-    grid = Grid([_adjust_chunks(axes[name], (adjust_chunks or {}).get(name), name) for name in out])
+    grid = Grid([_adjust_chunks(axes[i], (adjust_chunks or {}).get(i), i) for i in out])
     refuse_captured("blockwise", func)
     called: Any = func
     if not callable(func):

@@ -138,7 +138,7 @@ def _is_read(data: HostData, target: Any) -> bool:
     if hasattr(target, "variable_name") and hasattr(target, "datastore"):
         same_name = getattr(array, "variable_name", None) == target.variable_name
         return same_name and type(array) is type(target) and array.datastore._filename == target.datastore._filename
-    return type(array) is type(target) and bool(array == target)
+    return is_same(array, target)
 
 
 def _read_parts(root: Expr, first: Sequence[int]) -> Iterator[tuple[HostData, tuple[AxisReads, ...]]]:

@@ -20,7 +20,7 @@ class ChunkTask(Task):  # type: ignore[misc] # dask has no types
     __slots__ = ()
 
     def __call__(self, values: Any = ()) -> Any:
-        chunks: dict[int, Any] = getattr(_threads, "found", {})
+        chunks: dict[int, Any] = getattr(_threads, "chunks", {})
         return chunks[id(self)] if id(self) in chunks else super().__call__(values)
 
     @property
@@ -34,13 +34,14 @@ def take_chunk(chunk: Any) -> Any:
     return np.asarray(compute_array(chunk)) if isinstance(chunk, ArrayBase) else chunk
 
 
-def run_with_chunks(node: Any, values: dict[Any, Any], found: dict[int, Any]) -> Any:
+def run_with_chunks(node: Any, values: dict[Any, Any], chunks: dict[int, Any]) -> Any:
     """Run a node in which there are nodes of chunks, whose values are there, by their identity."""
-    _threads.found = found
+    outer = getattr(_threads, "chunks", {})
+    _threads.chunks = chunks
     try:
         return node(values)
     finally:
-        _threads.found = {}
+        _threads.chunks = outer
 
 
 def compute_together(nodes: dict[Any, Any]) -> None:

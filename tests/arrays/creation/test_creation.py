@@ -55,6 +55,10 @@ def test_arange(args):
     same(wr.arange(0, 1, 0.1, "f4"), reference(0, 1, 0.1, "f4"))
 
 
+def test_arange_whose_end_is_immeasurably_far_the_other_way():
+    same(wr.arange(0.0, -1e300, 1e-300), np.arange(0.0, -1e300, 1e-300))
+
+
 @pytest.mark.parametrize("endpoint", [True, False])
 def test_linspace_between_arrays_of_tiny_distance(endpoint):
     start, stop = np.array([0.0, 1e-323]), np.array([1e-323, 0.0])

@@ -98,6 +98,12 @@ def test_blockwise(chunks):
     same(wr.blockwise(lambda a, b: a + b, "ijk", x, "ijk", x[:, :1], "ijk"), DATA + DATA[:, :1])
 
 
+def test_blockwise_has_the_name_that_it_is_given():
+    x = wr.from_array(DATA[0, 0], chunks=2)
+    repeated = wr.blockwise(lambda a: a[:, None].repeat(4, 1), "ij", x, "i", new_axes={"j": 4}, name="four times")
+    assert "four times" in str(repeated.explain())
+
+
 def test_blockwise_refuses():
     x = wr.ones((3, 4), chunks=2)
     for error, args, keywords in [
