@@ -87,8 +87,9 @@ def spmd(
     ----------
     func : callable
         `func(comm, *args)`. `comm` is an mpi4py communicator of the members; on the embedded engine members are
-        threads, and `comm` has the same methods. In place of an array it is handed the member's chunks of it: a
-        sequence of read-only NumPy arrays, in place and in the order of blocks, with `blocks`, `slices` and `joined()`.
+        threads, and `comm` has the calls of mpi4py that most programs make; others raise AttributeError. In place of an
+        array it is handed the member's chunks of it: a sequence of read-only NumPy arrays, in place and in the order of
+        blocks, with `blocks`, `slices` and `joined()`.
         The blocks of an array are dealt out to members in runs of equal length.
     *args : Array, numpy.ndarray, or any object
         Arrays, of Windrow, NumPy or with NumPy's attributes, are what members have chunks of. All else, such as numbers

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from windrow.graph.errors import ArgumentError, BadValue, ClusterError
 from windrow.workers.gangs.threads import thread_comm
-from windrow.workers.gangs.threads.thread_comm import IN_PLACE, Status, make_comms
+from windrow.workers.gangs.threads.thread_comm import IN_PLACE, make_comms
 
 FILE = Path(__file__).parent / "gang_programs.py"
 FOUND = runpy.run_path(str(FILE))
@@ -26,6 +26,20 @@ run, errors = FOUND["over_threads"], FOUND["errors"]
 pytestmark = pytest.mark.timeout(60)
 
 OPERATIONS = ["SUM", "PROD", "MIN", "MAX", "LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR", "MINLOC", "MAXLOC"]
+
+
+class Status:
+    """What a program may hand over that has no mpi4py."""
+
+    source = tag = None
+
+    def Get_source(self):
+        return self.source
+
+    def Get_tag(self):
+        return self.tag
+
+
 NAMES = SimpleNamespace(
     **{x: x.lower() for x in OPERATIONS},
     **{"DOUBLE": "d", "INT": "i4", "BYTE": "u1", "IN_PLACE": IN_PLACE, "COMM_NULL": None, "Status": Status},
@@ -52,7 +66,7 @@ def test_threads_give_what_ranks_give(programs, launch, tmp_path, nothing_left):
         return pickle.loads(path.read_bytes())
 
     expected, found = start(max(SIZES), "job", job), start(1, "threads", threads)
-    assert len(expected) > 80
+    assert len(expected) > 60
     assert [x for x in expected if found[x] != expected[x]] == []
     ended = launch(0, str(FILE), "uninitialized", str(threads))
     assert ended.status == 0, ended.err
@@ -130,7 +144,6 @@ def test_messages_of_a_source_and_tag_dont_overtake(data):
 def test_any_source_and_any_tag_take_all_in_order(data):
     n = data.draw(st.integers(1, 4))
     sent = [data.draw(st.lists(st.integers(0, 3), max_size=6)) for _ in range(n)]  # tags, all to the first
-    probe = data.draw(st.booleans())
 
     def member(comm):
         for i, tag in enumerate(sent[comm.rank]):
@@ -138,13 +151,7 @@ def test_any_source_and_any_tag_take_all_in_order(data):
         got = []
         for _ in range(sum(map(len, sent)) if comm.rank == 0 else 0):
             status = Status()
-            if probe:
-                comm.probe(status=status)
-                seen = status.source, status.tag
-                source, i = comm.recv(source=status.source, tag=status.tag, status=status)
-                assert seen == (status.source, status.tag)
-            else:
-                source, i = comm.recv(status=status)
+            source, i = comm.recv(status=status)
             assert (status.source, status.tag) == (source, sent[source][i])
             got.append((source, i))
         return got
@@ -214,18 +221,19 @@ def test_gaps_types_and_sizes_are_refused():
         (BadValue, "root.*1.*below 1", lambda: comm.bcast(1, root=1)),
         (ArgumentError, "op.*'mean'.*sum, prod", lambda: comm.allreduce(1, op="mean")),
         (ArgumentError, "'op' is minloc", lambda: comm.Allreduce(frozen, np.zeros(2), op="minloc")),
-        (BadValue, "Scatterv: 2 counts", lambda: comm.Scatterv([a, [1, 2], "d"], np.zeros(1))),
+        (
+            ArgumentError,
+            "'op' is max, .*NumPy.*start ranks: wr.Cluster",
+            lambda: comm.Allreduce(frozen, np.zeros(2), op=max),
+        ),
         (BadValue, "expected 1, one for each member", lambda: comm.scatter([1, 2])),
         (BadValue, "Create_cart.*dims", lambda: comm.Create_cart([2, 2])),
-        (BadValue, "Reduce_scatter: 2 elements", lambda: comm.Reduce_scatter(np.zeros(2), np.zeros(2), [1])),
     ]:
         with pytest.raises(error, match=text):
             call()
-    with pytest.raises(AttributeError, match=r"ThreadComm.*has no 'Create_group'"):
-        comm.Create_group(None)
     with pytest.raises(TypeError, match="can't be pickled"):
         pickle.dumps(comm)
-    part = comm.Dup()
+    part = comm.Split()
     part.Free()
     with pytest.raises(ClusterError, match=r"Barrier.*freed"):
         part.Barrier()
@@ -264,50 +272,43 @@ def test_buffers_may_be_fortran_s_bytearrays_or_memory():
     assert raw == b"abc"
     empty = np.zeros((0, 3))
     comm.Allreduce(empty, empty.copy())
-    status = Status()
-    comm.isend({"a": 1}, 0, 3)
-    comm.probe(status=status)
-    assert (status.Get_source(), status.Get_tag(), status.Get_count() > 0) == (0, 3, True)
-    comm.Isend(np.zeros(3), 0, 4)
-    comm.Probe(tag=4, status=status)
-    assert (status.Get_count("d"), status.Get_count(), status.Get_elements("V7")) == (3, 24, NAMES.UNDEFINED)
-    assert (status.Get_error(), status.Is_cancelled(), status.count) == (0, False, 24)
 
 
-def test_requests_of_several_kinds():
+@pytest.mark.parametrize(
+    "name", ["Ibcast", "Gatherv", "Scan", "Ssend", "Probe", "Dup", "Create_group", "Get_topo", "Abort"]
+)
+def test_a_call_that_only_ranks_have_says_how_to_start_them(name):
+    advice = r"start ranks: wr\.Cluster\(ranks=…\) or python -m windrow -n 4"
+    comm = make_comms(1)[0]
+    for each in (comm, comm.Create_cart([1])):
+        assert not hasattr(each, name)
+        with pytest.raises(AttributeError, match=rf"a communicator of threads has no '{name}'; .*{advice}"):
+            getattr(each, name)
+    request = comm.isend(1, 0)
+    with pytest.raises(AttributeError, match=rf"a request of threads has no 'Waitany'; .*{advice}"):
+        request.Waitany([request])
+
+
+def test_requests():
     def member(comm):
         other = 1 - comm.rank
         into = np.zeros(2)
         requests = [comm.Irecv(into, other, 1), comm.irecv(source=other, tag=2), comm.isend("word", other, 2)]
-        all_of, some = requests[0].testall, requests[0].Testsome
-        assert not all_of(requests)[0]
-        comm.barrier()
-        assert some(requests) == [1, 2]
-        assert requests[0].Testany(requests[1:]) == (NAMES.UNDEFINED, True)
-        assert requests[0].Waitsome(requests[1:]) is None
-        assert not requests[0].Get_status()
-        assert requests[0].Testany(requests)[1] is False
+        assert requests[1].wait() == "word"
+        assert (requests[0].test(), requests[0].Test(), bool(requests[0])) == ((False, None), False, True)
         comm.barrier()
         comm.Send(np.full(2, 7.0), other, 1)
         comm.barrier()
-        assert requests[0].Get_status()
-        assert requests[0].waitsome(requests) == ([0], [None])
+        assert requests[0].waitall(requests) == [None, None, None]
         assert requests[0].wait() is None
-        lonely = comm.irecv(source=other, tag=9)
-        lonely.Cancel()
-        lonely.Free()
-        return into.tolist(), bool(requests[0])
+        return into.tolist(), [bool(each) for each in requests], requests[0].Waitall(requests)
 
-    assert run(2, member) == [([7, 7], False)] * 2
+    assert run(2, member) == [([7, 7], [False] * 3, True)] * 2
 
 
-def test_names_and_comparisons():
+def test_parts_have_a_name():
     def member(comm):
-        part, turned = comm.Dup(), comm.Split(0, -comm.rank)
-        comm.name = "ours"
-        part.Set_name("copy")
-        cart = comm.Create_cart([comm.size])
-        kinds = [comm.Compare(x) for x in (comm, part, turned, comm.Split(comm.rank))]
-        return [comm.Get_name(), part.name, kinds, cart.topology, repr(turned), comm.Split_type(0).size]
+        turned, cart = comm.Split(0, -comm.rank), comm.Create_cart([comm.size])
+        return [repr(turned), repr(cart), hasattr(turned, "Shift")]
 
-    assert run(2, member)[0] == ["ours", "copy", [0, 1, 2, 3], 1, "<ThreadComm: rank 1 of 2>", 2]
+    assert run(2, member)[0] == ["<ThreadComm: rank 1 of 2>", "<ThreadCartcomm: rank 0 of 2>", False]

@@ -6,8 +6,6 @@ Nothing here imports mpi4py: a program that uses its constants has done so, and 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,20 +23,18 @@ class _InPlace:
 
 IN_PLACE: Any = _InPlace()
 
-
-@dataclass(frozen=True)
-class MpiConstants:
-    """Constants that programs pass, or get back."""
-
-    any_source: int = -1
-    any_tag: int = -1
-    proc_null: int = -2
-    undefined: int = -32766
-    comm_null: Any = None
-    in_place: Any = IN_PLACE
+START_RANKS = "start ranks: wr.Cluster(ranks=…) or python -m windrow -n 4"
+"""What errors advise where threads don't have what a program asks for: ranks have all of mpi4py."""
 
 
-_DEFAULT = MpiConstants()
+_DEFAULTS = {
+    "ANY_SOURCE": -1,
+    "ANY_TAG": -1,
+    "PROC_NULL": -2,
+    "UNDEFINED": -32766,
+    "COMM_NULL": None,
+    "IN_PLACE": IN_PLACE,
+}
 
 
 def mpi() -> ModuleType | None:
@@ -46,27 +42,14 @@ def mpi() -> ModuleType | None:
     return sys.modules.get("mpi4py.MPI")
 
 
-def values() -> MpiConstants:
-    """Return the constants that the program knows."""
-    module = sys.modules.get("mpi4py.MPI")
-    return _DEFAULT if module is None else _values_of(module)
-
-
-@lru_cache(1)
-def _values_of(module: ModuleType) -> MpiConstants:
-    return MpiConstants(
-        module.ANY_SOURCE,
-        module.ANY_TAG,
-        module.PROC_NULL,
-        module.UNDEFINED,
-        module.COMM_NULL,
-        module.IN_PLACE,
-    )
+def constant(name: str) -> Any:
+    """Return a constant as the program knows it: programs pass it, or get it back."""
+    return getattr(mpi(), name, _DEFAULTS[name])
 
 
 def is_in_place(buffer: Any) -> bool:
     """Tell whether a program has passed IN_PLACE, or None as mpi4py allows."""
-    return buffer is None or buffer is IN_PLACE or buffer is values().in_place
+    return buffer is None or buffer is IN_PLACE or buffer is constant("IN_PLACE")
 
 
 def is_datatype(x: Any) -> bool:
@@ -91,3 +74,20 @@ def is_initialized() -> bool:
     """Tell whether the program uses MPI itself, whose functions may be called then and only then."""
     module = mpi()
     return module is not None and bool(module.Is_initialized()) and not module.Is_finalized()
+
+
+def tell(status: Any, source: int, tag: int, nbytes: int) -> None:
+    """Tell a status, mpi4py's or anything with its attributes, of a message that was received."""
+    if status is None:
+        return
+    status.source, status.tag = source, tag
+    module = mpi()
+    if module is not None and isinstance(status, module.Status) and is_initialized():
+        status.Set_elements(module.BYTE, nbytes)
+
+
+def absent(owner: object, kind: str, name: str) -> AttributeError:
+    """Return the error of a call that mpi4py has and threads haven't."""
+    return AttributeError(
+        f"a {kind} of threads has no {name!r}; for all that mpi4py has {START_RANKS}", name=name, obj=owner
+    )

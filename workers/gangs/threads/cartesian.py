@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ....graph.errors import BadValue, bad
-from ..values import values
+from ..values import constant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,17 +70,7 @@ class RankGrid:
             place = self.coords(rank)
             place[direction] += steps
             if not self.periods[direction] and not 0 <= place[direction] < self.dims[direction]:
-                return values().proc_null
+                return int(constant("PROC_NULL"))
             return self.rank(place)
 
         return beside(-disp), beside(disp)
-
-    def sub(self, rank: int, remain: Sequence[bool]) -> tuple[RankGrid, int]:
-        """Return the grid of the axes that remain, and a number for this rank's positions on the others."""
-        if len(remain) != len(self.dims):
-            raise BadValue(bad("Sub", "remain_dims", remain, f"{len(self.dims)} choices"))
-        color = 0
-        for x, length, stays in zip(self.coords(rank), self.dims, remain, strict=True):
-            color = color if stays else color * length + x
-        kept = [i for i, stays in enumerate(remain) if stays]
-        return RankGrid(tuple(self.dims[i] for i in kept), tuple(self.periods[i] for i in kept)), color

@@ -26,16 +26,16 @@ class ThreadMeeting:
 
     def revoke(self, comms: list[Any], error: BaseException | None = None) -> None:
         """See `workers.gangs.member.CommunicatorMaker`."""
-        from ..group import Revoked
+        from .group import Revoked
 
         if comms:
             comms[0].gang.revoke(error or Revoked("the computation was cancelled"))
 
     def is_loss(self, error: BaseException) -> bool | None:
         """See `workers.gangs.member.CommunicatorMaker`."""
-        from ..group import Deadlock, Overdue, Revoked
+        from .group import Deadlock, Revoked
 
-        return isinstance(error, Revoked) and not isinstance(error, Deadlock | Overdue)
+        return isinstance(error, Revoked) and not isinstance(error, Deadlock)
 
     def leave(self, comms: list[Any], harmed: bool) -> None:
         """See `workers.gangs.member.CommunicatorMaker`."""

@@ -20,7 +20,7 @@ from mpi4py import MPI
 
 from ...gangs.member import Unmet
 from ...gangs.payloads import Frozen
-from ...gangs.threads.reductions import fold_objects, operation, scan_objects
+from ...gangs.reductions import fold_objects, operation, scan_objects
 from ..deaths.death_notices import Obituaries
 from ..start.environment import ulfm_enabled
 from ..start.warnings_of_mpi import untested_quietly

@@ -20,10 +20,6 @@ class DealtPlan:
     work: Callable[[int], object]
 
 
-def _as_is(x: Any) -> Any:
-    return x
-
-
 @dataclass(frozen=True, slots=True)
 class MemberCall:
     """One member's part in a collective call.
@@ -36,14 +32,11 @@ class MemberCall:
         What the member brings.
     plan
         Makes of all deposits, by rank, what each rank gets, or `DealtPlan`. Any member's plan would do.
-    after
-        Makes of what a rank gets what its call returns.
     """
 
     name: str
     deposit: Any
     plan: Callable[[list[Any]], Sequence[Any] | DealtPlan]
-    after: Callable[[Any], Any] = _as_is
 
 
 class MemberPart(Waitable):
@@ -71,9 +64,9 @@ class MemberPart(Waitable):
             self.value.work(self.rank)
             leave = MemberCall(f"the end of {self.call.name}", None, _nothing)
             part = arrive(self.meeting.context, self.rank, ~self.meeting.number, leave)
-            part.meeting.context.group.wait(self.owner, part)
-            return self.call.after(None)
-        return self.call.after(self.value)
+            part.meeting.context.group.wait(part)
+            return None
+        return self.value
 
 
 class _Meeting:

@@ -6,14 +6,13 @@ waits for whom, and who has returned, and a wait that nobody can end is found wh
 
 from __future__ import annotations
 
-import math
 import threading
 from typing import TYPE_CHECKING, ClassVar
 
-from ...graph.errors import WindrowError
+from ....graph.errors import WindrowError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _TURN = 0.5
 """Seconds after which a wait is begun anew: an interrupt that comes just before a wait doesn't end it."""
@@ -27,10 +26,6 @@ class Deadlock(Revoked):
     """Members wait for each other, for one that has returned, or in different calls."""
 
 
-class Overdue(Revoked, TimeoutError):
-    """A member has waited longer than the group's limit allows."""
-
-
 class Waitable:
     """What a member can wait for; changed with the group's lock held.
 
@@ -41,7 +36,8 @@ class Waitable:
     done
         Whether it is over.
     busy
-        Whether it has found its partners: another member, which runs, completes it in any case.
+        Whether it has found its partners: another member, which runs, completes it in any case, and uses the owner's
+        buffers until then.
     error
         What the owner's call raises.
     """
@@ -63,18 +59,6 @@ class Waitable:
         """Return the call in which the owner waits."""
         raise NotImplementedError
 
-    def is_ended_by(self, other: Waitable) -> bool:
-        """Tell whether the owner, who waits for this, may go on once `other` is done."""
-        return other is self
-
-    def is_done(self) -> bool:
-        """Tell whether the owner, who waits for this, may go on."""
-        return self.done
-
-    def is_busy(self) -> bool:
-        """Tell whether another member completes this in any case, and uses the owner's buffers until then."""
-        return self.busy
-
 
 class Group:
     """The members of one rank program.
@@ -83,15 +67,12 @@ class Group:
     ----------
     size
         The number of members.
-    limit
-        The seconds after which a wait is an error, which ends the program for all; None for no limit.
     """
 
-    def __init__(self, size: int, limit: float | None = None) -> None:
+    def __init__(self, size: int) -> None:
         self.size = size
         self.lock = threading.Lock()
         self.failure: BaseException | None = None
-        self._limit = limit
         self._ended = [False] * size
         self._waits: list[Waitable | None] = [None] * size
         self._bells = [threading.Lock() for _ in range(size)]
@@ -103,20 +84,21 @@ class Group:
         if self.failure is not None:
             raise self._error()
 
-    def wait(self, member: int, pending: Waitable) -> None:
-        """Sleep until something is done, and raise what it ended with. The lock is not held."""
+    def wait(self, pending: Waitable) -> None:
+        """Have the owner sleep until something is done, and raise what it ended with. The lock is not held."""
         if not pending.done:
             with self.lock:
-                asleep = not pending.is_done()
+                asleep = not pending.done
                 if asleep:
-                    if self.failure is not None and not pending.is_busy():
+                    if self.failure is not None and not pending.busy:
                         raise self._error()
-                    self._waits[member] = pending
-                    if not self._is_quick(pending):
+                    self._waits[pending.owner] = pending
+                    # Where those who must act run, nobody needs to think about who waits for whom.
+                    if not _can_end(pending, self._is_free):
                         self._find_deadlock()
             if asleep:
-                self._sleep(member, pending)
-            if not pending.is_done():
+                self._sleep(pending)
+            if not pending.done:
                 raise self._error()
         if pending.error is not None:
             raise pending.error
@@ -124,8 +106,7 @@ class Group:
     def complete(self, pending: Waitable) -> None:
         """Note that something is over, and wake the member that waits for it. The lock is held."""
         pending.done = True
-        wait = self._waits[pending.owner]
-        if wait is not None and wait.is_ended_by(pending):
+        if self._waits[pending.owner] is pending:
             self._wake(pending.owner)
 
     def finish(self, member: int) -> None:
@@ -145,34 +126,25 @@ class Group:
             self.failure = error
         for member, wait in enumerate(self._waits):
             # What is busy ends by itself: its buffers are in use until then.
-            if wait is not None and not wait.is_busy():
+            if wait is not None and not wait.busy:
                 self._wake(member)
 
     def _wake(self, member: int) -> None:
         self._waits[member] = None
         self._bells[member].release()
 
-    def _sleep(self, member: int, pending: Waitable) -> None:
-        bell = self._bells[member]
+    def _sleep(self, pending: Waitable) -> None:
+        bell = self._bells[pending.owner]
         try:
-            if not _hear(bell, self._limit):
-                self._tell_overdue(member, pending)
-                _hear(bell, None)
+            while not bell.acquire(timeout=_TURN):
+                pass
         except BaseException:  # Ctrl-C in the main thread
             with self.lock:
-                if self._waits[member] is pending:
-                    self._waits[member] = None
+                if self._waits[pending.owner] is pending:
+                    self._waits[pending.owner] = None
                 else:
                     bell.acquire(blocking=False)  # it has rung
             raise
-
-    def _tell_overdue(self, member: int, pending: Waitable) -> None:
-        with self.lock:
-            if self._waits[member] is pending:
-                others = sorted({x for x in pending.needs() if self._is_free(x)})
-                computing = f"; {_members(others)} computed all the while" if others else ""
-                text = f"{self._tell(member, pending)}, for more than {self._limit} s{computing}"
-                self._revoke(Overdue(text))
 
     def _error(self) -> Revoked:
         """Return an exception of its own for each member."""
@@ -186,11 +158,6 @@ class Group:
     def _is_free(self, member: int) -> bool:
         return self._waits[member] is None and not self._ended[member]
 
-    def _is_quick(self, pending: Waitable) -> bool:
-        """Tell whether those who must act run, so that nobody needs to think about who waits for whom."""
-        are_free = map(self._is_free, pending.needs())
-        return any(are_free) if pending.any_will_do else all(are_free)
-
     def _find_deadlock(self) -> None:
         """Revoke the group where members wait for what none can bring any more."""
         free = set(filter(self._is_free, range(self.size)))
@@ -199,31 +166,26 @@ class Group:
         while freed and stuck:
             freed = False
             for member, wait in list(stuck.items()):
-                are_free = (x in free for x in wait.needs())
-                if wait.is_busy() or (any(are_free) if wait.any_will_do else all(are_free)):
+                if wait.busy or _can_end(wait, free.__contains__):
                     free.add(member)
                     del stuck[member]
                     freed = True
         if stuck:
-            reasons = [self._tell(member, wait) for member, wait in stuck.items()]
+            reasons = [_tell(wait) for wait in stuck.values()]
             gone = {x for wait in stuck.values() for x in wait.needs() if self._ended[x]}
             reasons = [f"{_members([x])} has returned" for x in sorted(gone)] + reasons
             self._revoke(Deadlock("deadlock: " + "; ".join(reasons)))
 
-    def _tell(self, member: int, wait: Waitable) -> str:
-        needs = sorted(set(wait.needs()))
-        link = " or " if wait.any_will_do else ", "
-        return f"member {member} waits in {wait.describe()} for {_members(needs, link)}"
+
+def _can_end(wait: Waitable, is_free: Callable[[int], bool]) -> bool:
+    """Tell whether those run who must act before a wait is over."""
+    are_free = map(is_free, wait.needs())
+    return any(are_free) if wait.any_will_do else all(are_free)
 
 
-def _hear(bell: threading.Lock, limit: float | None) -> bool:
-    """Wait until a bell has rung, for so many seconds at most; tell whether it has."""
-    left = math.inf if limit is None else limit
-    while not bell.acquire(timeout=max(0.0, min(_TURN, left))):
-        left -= _TURN
-        if left <= 0:
-            return False
-    return True
+def _tell(wait: Waitable) -> str:
+    link = " or " if wait.any_will_do else ", "
+    return f"member {wait.owner} waits in {wait.describe()} for {_members(sorted(wait.needs()), link)}"
 
 
 def _members(numbers: Sequence[int], link: str = ", ") -> str:

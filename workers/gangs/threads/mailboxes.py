@@ -1,0 +1,195 @@
+"""Messages from one member to another: which receive takes which message, and who copies the bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ....graph.errors import ArgumentError, BadValue
+from ..payloads import Frozen
+from .group import Waitable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .buffers import Bytes
+    from .group import Group
+
+T = TypeVar("T")
+EAGER = 65536
+"""Bytes up to which a send doesn't wait for its receive: it leaves a copy, as MPI does."""
+
+
+class Context:
+    """What a communicator's members share: nothing of one is seen in another.
+
+    Attributes
+    ----------
+    group
+        The threads, which may be more than the communicator's members.
+    members
+        The position in the group of each rank.
+    boxes
+        The messages to each rank.
+    meetings
+        The collective calls that some have begun, by number.
+    """
+
+    def __init__(self, group: Group, members: Sequence[int], name: str) -> None:
+        self.group = group
+        self.members = tuple(members)
+        self.name = name
+        self.boxes = [MemberMailbox() for _ in members]
+        self.meetings: dict[int, Any] = {}
+
+    @property
+    def label(self) -> str:
+        """What messages add to a call that isn't on the first communicator."""
+        return f" on {self.name}" if self.name else ""
+
+
+class Sending(Waitable):
+    """A message on its way; over when it was received or, up to `EAGER` bytes, when its owner waits for it."""
+
+    __slots__ = ("call", "content", "context", "dest", "source", "tag")
+
+    def __init__(self, context: Context, call: str, source: int, dest: int, tag: int, content: Bytes | Frozen) -> None:
+        super().__init__(context.members[source])
+        self.context = context
+        self.call = call
+        self.source = source
+        self.dest = dest
+        self.tag = tag
+        self.content = content
+
+    def needs(self) -> Sequence[int]:
+        return (self.context.members[self.dest],)
+
+    def describe(self) -> str:
+        return f"{self.call}(dest={self.dest}, tag={self.tag}){self.context.label}"
+
+    def start(self) -> None:
+        """Give the message to the receive that waits for it, or leave it in the box."""
+        group, box = self.context.group, self.context.boxes[self.dest]
+        with group.lock:
+            group.check()
+            receiving = _pop_first(box.posted, lambda posted: posted.takes(self))
+            if receiving is None:
+                box.arrived.append(self)
+                return
+            receiving.busy = True
+        receiving.deliver(self)
+        with group.lock:
+            self.done = True
+            group.complete(receiving)
+
+    def settle(self) -> None:
+        """Leave a copy where nobody has taken the message yet, so that the owner needn't wait."""
+        if self.done or not (isinstance(self.content, Frozen) or self.content.nbytes <= EAGER):
+            return
+        with self.context.group.lock:
+            if not self.busy and not self.done:
+                if not isinstance(self.content, Frozen):
+                    self.content = self.content.copy()
+                self.done = True
+
+
+class Receiving(Waitable):
+    """A receive.
+
+    Attributes
+    ----------
+    source, tag
+        Whose messages it takes, and which; None for any.
+    target
+        Where bytes go; None for an object.
+    message
+        What was taken.
+    """
+
+    __slots__ = ("call", "context", "message", "rank", "source", "tag", "target")
+
+    def __init__(
+        self, context: Context, call: str, rank: int, source: int | None, tag: int | None, target: Bytes | None
+    ) -> None:
+        super().__init__(context.members[rank])
+        self.context = context
+        self.call = call
+        self.rank = rank
+        self.source = source
+        self.tag = tag
+        self.target = target
+        self.message: Sending | None = None
+
+    @property
+    def any_will_do(self) -> bool:  # type: ignore[override]
+        """Whether it takes messages of all."""
+        return self.source is None
+
+    def needs(self) -> Sequence[int]:
+        members = self.context.members
+        if self.source is None:
+            return [x for x in members if x != self.owner]
+        return (members[self.source],)
+
+    def describe(self) -> str:
+        words = [f"{x}={getattr(self, x)}" for x in ("source", "tag") if getattr(self, x) is not None]
+        return f"{self.call}({', '.join(words)}){self.context.label}"
+
+    def takes(self, message: Sending) -> bool:
+        """Tell whether a message is one of those wanted."""
+        return self.source in (None, message.source) and self.tag in (None, message.tag)
+
+    def start(self) -> None:
+        """Take the first message that fits, or wait in the box for one."""
+        group, box = self.context.group, self.context.boxes[self.rank]
+        with group.lock:
+            group.check()
+            message = _pop_first(box.arrived, self.takes)
+            if message is None:
+                box.posted.append(self)
+                return
+            message.busy = self.busy = True
+        self.deliver(message)
+        self.done = True
+        if not message.done:
+            with group.lock:
+                group.complete(message)
+
+    def deliver(self, message: Sending) -> None:
+        """Bring a message's content to its place. The lock is not held; errors are the receiver's."""
+        self.message = message
+        content = message.content
+        try:
+            if isinstance(content, Frozen):
+                if self.target is not None:
+                    raise ArgumentError(f"{self.describe()}: an object has come, sent in lower case; expected a buffer")
+            elif self.target is None:
+                raise ArgumentError(f"{self.describe()}: a buffer has come; expected an object sent in lower case")
+            elif len(content) > len(self.target):
+                raise BadValue(
+                    f"{self.describe()}: a message of {len(content)} bytes; "
+                    f"expected no more than the buffer's {len(self.target)} bytes"
+                )
+            else:
+                np.copyto(self.target[: len(content)], content)
+        except (ArgumentError, BadValue) as error:
+            self.error = error
+
+
+@dataclass(slots=True)
+class MemberMailbox:
+    """The receives of one rank of a communicator that wait, and the messages that have come; with the lock held."""
+
+    posted: list[Receiving] = field(default_factory=list)
+    arrived: list[Sending] = field(default_factory=list)
+
+
+def _pop_first(items: list[T], fits: Callable[[T], bool]) -> T | None:
+    """Return, and remove, the first item that fits."""
+    for i, item in enumerate(items):
+        if fits(item):
+            return items.pop(i)
+    return None
