@@ -150,6 +150,27 @@ def test_wrong_positions(index, message):
     assert not c.to_numpy().any()
 
 
+@pytest.mark.parametrize("value", [np.int64(300), np.array([1, 300]), np.array([-129]), np.uint8(200)], ids=str)
+@pytest.mark.parametrize("name", ["set", "add"])
+def test_integers_of_numpy_that_do_not_fit(name, value):
+    """NumPy's cast wraps them."""
+    c = wr.shared.symmetric(2, "i1")
+    with pytest.raises(wr.BadValue, match=rf"{name}: argument 'v' has (300|-129|200); expected what fits int8"):
+        getattr(c, name)([0, 1], value)
+    with pytest.raises(wr.BadValue, match=r"compare_and_swap: argument 'expected' has .* fits int8"):
+        c.compare_and_swap([0, 1], value, 1)
+    assert c.to_numpy().tolist() == [0, 0]
+    getattr(c, name)([0, 1], np.array([7, -128]))
+    assert c.to_numpy().tolist() == [7, -128]
+
+
+def test_integers_with_a_sign_go_into_those_without_where_they_fit():
+    c = wr.shared.symmetric(2, "u1")
+    c.set([0, 1], np.array([200, 5]))
+    c.add(1, np.int64(6))
+    assert c.to_numpy().tolist() == [200, 11]
+
+
 def test_wrong_values():
     c = wr.shared.symmetric(10, "i2")
     with pytest.raises(wr.BadValue, match="add: argument 'v' is 40000; expected what fits int16"):

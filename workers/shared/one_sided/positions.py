@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....graph.errors import ArgumentError, BadValue, IndexingError, bad
+from ..castable import is_castable
 
 Array = np.ndarray[Any, Any]
 
@@ -79,11 +80,13 @@ def find_values(operation: str, argument: str, value: Any, dtype: np.dtype[Any],
             values = np.asarray(value)
             if not hasattr(value, "dtype") and values.dtype.kind in "iu" and dtype.kind in "iu":
                 values = np.array(value, dtype)  # Python's integers have no type of their own, but must fit
-            if not np.can_cast(values.dtype, dtype, "same_kind"):
+            if not is_castable(operation, argument, values, dtype):
                 raise TypeError
             values = values.astype(dtype, copy=False)
     except OverflowError:
         raise BadValue(bad(operation, argument, value, f"what fits {dtype}")) from None
+    except BadValue:
+        raise
     except (TypeError, ValueError):
         raise ArgumentError(bad(operation, argument, value, f"what can be cast to {dtype}")) from None
     if values.size == 1 and values.ndim <= len(shape):

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ....graph.errors import ArgumentError, BadValue, DTypeError
+from ..castable import is_castable
 from ..shared_objects import own_rank
 from . import compiled
 from .positions import integers, pages_of, picked
@@ -119,17 +120,10 @@ def check_values(
         Their dtype or shape doesn't fit.
     """
     array = np.asarray(values)
-    integers_both = array.dtype.kind in "iu" and layout.dtype.kind in "iu"
-    if not integers_both and not np.can_cast(array.dtype, layout.dtype, "same_kind"):
+    if not is_castable(operation, argument, array, layout.dtype):
         raise DTypeError(
             f"{operation}: argument {argument!r} has dtype {array.dtype}; expected one that fits {layout.dtype}"
         )
-    if integers_both and array.size and not np.can_cast(array.dtype, layout.dtype):
-        least, most = array.min(), array.max()
-        span = np.iinfo(layout.dtype)
-        if int(least) < span.min or int(most) > span.max:
-            odd = least if int(least) < span.min else most
-            raise BadValue(f"{operation}: argument {argument!r} has {odd}; expected what fits {layout.dtype}")
     try:
         np.broadcast_to(array, target)
     except ValueError:
