@@ -31,7 +31,7 @@ OPERATIONS = ["SUM", "PROD", "MIN", "MAX", "LAND", "LOR", "LXOR", "BAND", "BOR",
 class Status:
     """What a program may hand over that has no mpi4py."""
 
-    source = tag = None
+    source = tag = -1
 
     def Get_source(self):
         return self.source
