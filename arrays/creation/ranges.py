@@ -155,7 +155,8 @@ def _count(start: Any, stop: Any, step: Any, last: str) -> int:
         quotient = (stop - start) / step
     if np.asarray(quotient).dtype.kind == "f" and quotient > EXACT:
         raise ShapeError(bad("arange", last, stop, f"at most 2**53 elements from floats, not {float(quotient):.3g}"))
-    return max(0, math.ceil(max(0, quotient)))
+    rounded: int = max(0, math.ceil(max(0, quotient)))
+    return rounded
 
 
 def _plain(value: Any) -> Any:

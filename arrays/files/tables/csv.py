@@ -265,8 +265,8 @@ def _survey(
     again = np.array([row for row in whole.tolist() if tuple(row) not in same], np.int64).reshape(-1, 3)
     if not len(again):
         return survey
-    places = set(map(tuple, whole.tolist()))
-    kept = [row for row in survey.tolist() if (row[-1], row[0], row[1]) in places and row[2] >= 0]
+    pieces = set(map(tuple, whole.tolist()))
+    kept = [row for row in survey.tolist() if (row[-1], row[0], row[1]) in pieces and row[2] >= 0]
     both = np.array([*kept, *ask(again, True).tolist()], np.int64)
     return both[np.lexsort((both[:, 0], both[:, -1]))]
 
