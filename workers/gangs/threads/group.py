@@ -7,12 +7,15 @@ waits for whom, and who has returned, and a wait that nobody can end is found wh
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from ....graph.errors import WindrowError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from .mailboxes import Context
 
 _TURN = 0.5
 """Seconds after which a wait is begun anew: an interrupt that comes just before a wait doesn't end it."""
@@ -26,13 +29,14 @@ class Deadlock(Revoked):
     """Members wait for each other, for one that has returned, or in different calls."""
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Waitable:
     """What a member can wait for; changed with the group's lock held.
 
     Attributes
     ----------
-    owner
-        The member, a position in the group.
+    context, rank
+        What the communicator's members share, and which of them this is for, its owner.
     done
         Whether it is over.
     busy
@@ -42,14 +46,17 @@ class Waitable:
         What the owner's call raises.
     """
 
-    __slots__ = ("busy", "done", "error", "owner")
+    context: Context
+    rank: int
+    done: bool = field(default=False, init=False)
+    busy: bool = field(default=False, init=False)
+    error: BaseException | None = field(default=None, init=False)
     any_will_do: ClassVar[bool] = False
 
-    def __init__(self, owner: int) -> None:
-        self.owner = owner
-        self.done = False
-        self.busy = False
-        self.error: BaseException | None = None
+    @property
+    def owner(self) -> int:
+        """The owner's position in the group."""
+        return self.context.members[self.rank]
 
     def needs(self) -> Sequence[int]:
         """Return who must act before this is over: all of them or, with `any_will_do`, one of them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from .buffers import Bytes
     from .group import Group
+    from .meetings import MemberPart
 
 T = TypeVar("T")
 EAGER = 65536
@@ -42,7 +43,7 @@ class Context:
         self.members = tuple(members)
         self.name = name
         self.boxes = [MemberMailbox() for _ in members]
-        self.meetings: dict[int, Any] = {}
+        self.meetings: dict[int, list[MemberPart | None]] = {}
 
     @property
     def label(self) -> str:
@@ -50,19 +51,14 @@ class Context:
         return f" on {self.name}" if self.name else ""
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Sending(Waitable):
     """A message on its way; over when it was received or, up to `EAGER` bytes, when its owner waits for it."""
 
-    __slots__ = ("call", "content", "context", "dest", "source", "tag")
-
-    def __init__(self, context: Context, call: str, source: int, dest: int, tag: int, content: Bytes | Frozen) -> None:
-        super().__init__(context.members[source])
-        self.context = context
-        self.call = call
-        self.source = source
-        self.dest = dest
-        self.tag = tag
-        self.content = content
+    call: str
+    dest: int
+    tag: int
+    content: Bytes | Frozen
 
     def needs(self) -> Sequence[int]:
         return (self.context.members[self.dest],)
@@ -96,6 +92,7 @@ class Sending(Waitable):
                 self.done = True
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Receiving(Waitable):
     """A receive.
 
@@ -109,19 +106,11 @@ class Receiving(Waitable):
         What was taken.
     """
 
-    __slots__ = ("call", "context", "message", "rank", "source", "tag", "target")
-
-    def __init__(
-        self, context: Context, call: str, rank: int, source: int | None, tag: int | None, target: Bytes | None
-    ) -> None:
-        super().__init__(context.members[rank])
-        self.context = context
-        self.call = call
-        self.rank = rank
-        self.source = source
-        self.tag = tag
-        self.target = target
-        self.message: Sending | None = None
+    call: str
+    source: int | None
+    tag: int | None
+    target: Bytes | None
+    message: Sending | None = field(default=None, init=False)
 
     @property
     def any_will_do(self) -> bool:  # type: ignore[override]
@@ -140,7 +129,7 @@ class Receiving(Waitable):
 
     def takes(self, message: Sending) -> bool:
         """Tell whether a message is one of those wanted."""
-        return self.source in (None, message.source) and self.tag in (None, message.tag)
+        return self.source in (None, message.rank) and self.tag in (None, message.tag)
 
     def start(self) -> None:
         """Take the first message that fits, or wait in the box for one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .group import Deadlock, Waitable
@@ -39,81 +39,65 @@ class MemberCall:
     plan: Callable[[list[Any]], Sequence[Any] | DealtPlan]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class MemberPart(Waitable):
-    """A member's part in a collective call that it has begun."""
+    """A member's part in a collective call that it has begun.
 
-    __slots__ = ("call", "meeting", "rank", "value")
+    Attributes
+    ----------
+    number
+        The same for all parts of one call: how many calls there were before it.
+    parts
+        Those of all members, by rank; None for who hasn't come.
+    value
+        What the member gets.
+    """
 
-    def __init__(self, meeting: _Meeting, rank: int, call: MemberCall) -> None:
-        super().__init__(meeting.context.members[rank])
-        self.meeting = meeting
-        self.rank = rank
-        self.call = call
-        self.value: Any = None
+    number: int
+    call: MemberCall
+    parts: list[MemberPart | None]
+    value: Any = field(default=None, init=False)
 
     def needs(self) -> Sequence[int]:
-        meeting = self.meeting
-        return [m for m, part in zip(meeting.context.members, meeting.parts, strict=True) if part is None]
+        return [member for member, part in zip(self.context.members, self.parts, strict=True) if part is None]
 
     def describe(self) -> str:
-        return f"{self.call.name}{self.meeting.context.label}"
+        return f"{self.call.name}{self.context.label}"
 
     def result(self) -> Any:
         """Return what the call returns, after all have come; where the work is dealt out, do this member's share."""
         if isinstance(self.value, DealtPlan):
             self.value.work(self.rank)
-            leave = MemberCall(f"the end of {self.call.name}", None, _nothing)
-            part = arrive(self.meeting.context, self.rank, ~self.meeting.number, leave)
-            part.meeting.context.group.wait(part)
+            leave = MemberCall(f"the end of {self.call.name}", None, lambda deposits: deposits)
+            self.context.group.wait(arrive(self.context, self.rank, ~self.number, leave))
             return None
         return self.value
 
 
-class _Meeting:
-    """A collective call of a communicator: its parts by rank."""
-
-    __slots__ = ("context", "missing", "number", "parts")
-
-    def __init__(self, context: Context, number: int) -> None:
-        self.context = context
-        self.number = number
-        self.parts: list[MemberPart | None] = [None] * len(context.members)
-        self.missing = len(context.members)
-
-
 def arrive(context: Context, rank: int, number: int, call: MemberCall) -> MemberPart:
-    """Begin a member's part; the last to come does the work.
-
-    Parameters
-    ----------
-    number
-        The same for all members' parts in one call: how many calls there were before it.
-    """
+    """Begin a member's part in the call of a number; the last to come does the work."""
     group = context.group
     with group.lock:
         group.check()
-        meeting = context.meetings.get(number)
-        if meeting is None:
-            meeting = context.meetings[number] = _Meeting(context, number)
-        part = MemberPart(meeting, rank, call)
-        other = next((x for x in meeting.parts if x is not None), part)
-        parts: list[MemberPart] = []
+        parts = context.meetings.setdefault(number, [None] * len(context.members))
+        part = MemberPart(context, rank, number, call, parts)
+        other = next((x for x in parts if x is not None), part)
+        all_parts: list[MemberPart] = []
         if other.call.name == call.name:
-            meeting.parts[rank] = part
-            meeting.missing -= 1
-            if meeting.missing:
+            parts[rank] = part
+            if None in parts:
                 return part
             del context.meetings[number]
-            parts = [x for x in meeting.parts if x is not None]
-            for each in parts:
+            all_parts = [x for x in parts if x is not None]
+            for each in all_parts:
                 each.busy = True
-    if not parts:
+    if not all_parts:
         text = f"member {part.owner} calls {part.describe()} where member {other.owner} has called {other.describe()}"
         group.revoke(Deadlock(f"{text}: all members of a communicator make the same calls in the same order"))
         group.check()
-    _work(parts, call)
+    _work(all_parts, call)
     with group.lock:
-        for each in parts:
+        for each in all_parts:
             group.complete(each)
     return part
 
@@ -128,7 +112,3 @@ def _work(parts: list[MemberPart], call: MemberCall) -> None:
         return
     for i, part in enumerate(parts):
         part.value = values if isinstance(values, DealtPlan) else values[i]
-
-
-def _nothing(deposits: list[Any]) -> list[Any]:
-    return deposits

@@ -90,5 +90,5 @@ def end(pending: Sending | Receiving | None, status: Any = None) -> Any:
     pending.context.group.wait(pending)
     message = pending.message
     assert message is not None
-    tell(status, message.source, message.tag, message.content.nbytes)
+    tell(status, message.rank, message.tag, message.content.nbytes)
     return message.content.take() if isinstance(message.content, Frozen) else None

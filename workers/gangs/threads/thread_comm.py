@@ -332,7 +332,7 @@ class ThreadComm:
         if to is None:
             return None
         content = octets(call, x, False) if call[0].isupper() else Frozen(x)
-        sending = Sending(self._context, call, self.rank, to, label, content)
+        sending = Sending(self._context, self.rank, call, to, label, content)
         sending.start()
         return sending
 
@@ -344,7 +344,7 @@ class ThreadComm:
             return None
         tag = None if tag == constant("ANY_TAG") else tag
         target = octets(call, buf, True) if call[0].isupper() else None
-        receiving = Receiving(self._context, call, self.rank, source, tag, target)
+        receiving = Receiving(self._context, self.rank, call, source, tag, target)
         receiving.start()
         return receiving
 
