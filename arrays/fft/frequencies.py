@@ -11,6 +11,7 @@ from ..base import as_array, check_axis, check_dtype
 from ..creation.ranges import arange
 from ..ops.elementwise.functions import astype, where
 from ..ops.moves.joining import roll
+from .docstrings import FOURIER
 from .plans import length_of
 
 if TYPE_CHECKING:
@@ -26,16 +27,7 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, ch
 
     Parameters
     ----------
-    n : int
-        Number of points that were transformed; at least 1.
-    d : float
-        Distance of samples, the inverse of the sample rate.
-    dtype : dtype, optional
-        float64 or another real floating-point dtype; None: float64.
-    device : {"cpu"}, optional
-        There is one device; None stands for it.
-    chunks : int, str, tuple, dict or None
-        Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`.
+    {n_of_signal, d, dtype, device, chunks}
 
     Returns
     -------
@@ -44,14 +36,7 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, ch
 
     Raises
     ------
-    ArgumentError
-        `n` isn't an integer, `d` isn't a number other than zero, or `device` is unknown.
-    ShapeError
-        `n` is less than 1.
-    DTypeError
-        `dtype` isn't of real floating-point numbers.
-    ChunksError
-        `chunks` can't be read, or doesn't fit the shape.
+    {frequency_errors}
 
     Notes
     -----
@@ -73,16 +58,7 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, c
 
     Parameters
     ----------
-    n : int
-        Number of points that were transformed; at least 1.
-    d : float
-        Distance of samples, the inverse of the sample rate.
-    dtype : dtype, optional
-        float64 or another real floating-point dtype; None: float64.
-    device : {"cpu"}, optional
-        There is one device; None stands for it.
-    chunks : int, str, tuple, dict or None
-        Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`.
+    {n_of_signal, d, dtype, device, chunks}
 
     Returns
     -------
@@ -91,14 +67,7 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, c
 
     Raises
     ------
-    ArgumentError
-        `n` isn't an integer, `d` isn't a number other than zero, or `device` is unknown.
-    ShapeError
-        `n` is less than 1.
-    DTypeError
-        `dtype` isn't of real floating-point numbers.
-    ChunksError
-        `chunks` can't be read, or doesn't fit the shape.
+    {frequency_errors}
 
     Notes
     -----
@@ -139,8 +108,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     ----------
     x : array_like
         What `fft` or `fftfreq` returns.
-    axes : int, sequence of int or None
-        The axes that are rolled; None: all.
+    {shifted_axes}
 
     Returns
     -------
@@ -151,8 +119,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     ------
     ArgumentError
         `x` can't be read as an array; or an axis isn't an integer.
-    AxisError
-        The array has no such axis.
+    {AxisError}
 
     Examples
     --------
@@ -170,8 +137,7 @@ def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     ----------
     x : array_like
         What `fftshift` returns.
-    axes : int, sequence of int or None
-        The axes that are rolled; None: all.
+    {shifted_axes}
 
     Returns
     -------
@@ -182,8 +148,7 @@ def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     ------
     ArgumentError
         `x` can't be read as an array; or an axis isn't an integer.
-    AxisError
-        The array has no such axis.
+    {AxisError}
 
     Examples
     --------
@@ -199,3 +164,6 @@ def _shift(operation: str, x: Any, axes: Any, sign: int) -> Array:
     entries = range(array.ndim) if axes is None else axes if isinstance(axes, tuple | list) else (axes,)
     each = tuple(check_axis(operation, a, array.ndim, "axes") for a in entries)
     return roll(array, tuple(sign * (array.shape[a] // 2) for a in each), each) if each else array
+
+
+FOURIER.fill(__name__)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ShapeError, bad
 from ..ops.outputs import deliver
+from .docstrings import FOURIER
 from .plans import TransformStep, apply_steps, axes_and_lengths, norm_of, operand
 
 if TYPE_CHECKING:
@@ -25,34 +26,15 @@ def fftn(
     ----------
     a : array_like
         Numbers.
-    s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
-        None: their lengths.
-    axes : sequence of int, optional
-        The axes along which to transform; None: all, or as many of the last as `s` has.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {s, axes, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a`, or with `s` points along the axes: complex128, or complex64 for float16, float32 and
-        complex64.
+    {complex_grid}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't
-        broadcast to `out`.
-    DTypeError
-        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+    {grid_errors, DTypeError}
 
     Notes
     -----
@@ -79,34 +61,15 @@ def fft2(
     ----------
     a : array_like
         Numbers.
-    s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
-        None: their lengths.
-    axes : sequence of int
-        The axes along which to transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {s, two_axes, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a`, or with `s` points along the axes: complex128, or complex64 for float16, float32 and
-        complex64.
+    {complex_grid}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't
-        broadcast to `out`.
-    DTypeError
-        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+    {grid_errors, DTypeError}
 
     Notes
     -----
@@ -130,34 +93,15 @@ def ifftn(
     ----------
     a : array_like
         Numbers, as the transform returns them.
-    s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
-        None: their lengths.
-    axes : sequence of int, optional
-        The axes along which to transform; None: all, or as many of the last as `s` has.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {s, axes, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a`, or with `s` points along the axes: complex128, or complex64 for float16, float32 and
-        complex64.
+    {complex_grid}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't
-        broadcast to `out`.
-    DTypeError
-        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+    {grid_errors, DTypeError}
 
     Notes
     -----
@@ -182,34 +126,15 @@ def ifft2(
     ----------
     a : array_like
         Numbers, as the transform returns them.
-    s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
-        None: their lengths.
-    axes : sequence of int
-        The axes along which to transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {s, two_axes, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a`, or with `s` points along the axes: complex128, or complex64 for float16, float32 and
-        complex64.
+    {complex_grid}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't
-        broadcast to `out`.
-    DTypeError
-        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+    {grid_errors, DTypeError}
 
     Notes
     -----
@@ -233,34 +158,15 @@ def rfftn(
     ----------
     a : array_like
         Real numbers.
-    s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
-        None: their lengths.
-    axes : sequence of int, optional
-        The axes along which to transform; None: all, or as many of the last as `s` has.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {s, axes, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a`, or with `s` points along the axes, but n // 2 + 1 of n along the last one: complex128, or
-        complex64 for float16, float32 and complex64.
+    {half_grid}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, `s` and `axes` have different lengths, there is no axis, or the
-        result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't real numbers, or the result isn't cast to the dtype of `out`.
+    {half_grid_errors, not_real}
 
     Notes
     -----
@@ -284,34 +190,15 @@ def rfft2(
     ----------
     a : array_like
         Real numbers.
-    s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
-        None: their lengths.
-    axes : sequence of int
-        The axes along which to transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {s, two_axes, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a`, or with `s` points along the axes, but n // 2 + 1 of n along the last one: complex128, or
-        complex64 for float16, float32 and complex64.
+    {half_grid}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, `s` and `axes` have different lengths, there is no axis, or the
-        result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't real numbers, or the result isn't cast to the dtype of `out`.
+    {half_grid_errors, not_real}
 
     Notes
     -----
@@ -335,34 +222,15 @@ def irfftn(
     ----------
     a : array_like
         Half of a symmetric spectrum: along the last of the axes its first half.
-    s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
-        None: their lengths.
-    axes : sequence of int, optional
-        The axes along which to transform; None: all, or as many of the last as `s` has.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {s, axes, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a`, or with `s` points along the axes; left out, twice the length less two along the last one:
-        float64, or float32 for float16, float32 and complex64.
+    {real_grid}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, `s` and `axes` have different lengths, there is no axis, or the
-        result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+    {half_grid_errors, DTypeError}
 
     Notes
     -----
@@ -386,34 +254,15 @@ def irfft2(
     ----------
     a : array_like
         Half of a symmetric spectrum: along the last of the axes its first half.
-    s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
-        None: their lengths.
-    axes : sequence of int
-        The axes along which to transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {s, two_axes, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a`, or with `s` points along the axes; left out, twice the length less two along the last one:
-        float64, or float32 for float16, float32 and complex64.
+    {real_grid}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, `s` and `axes` have different lengths, there is no axis, or the
-        result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+    {half_grid_errors, DTypeError}
 
     Notes
     -----
@@ -459,3 +308,6 @@ def _back(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Arr
     steps = [*steps[:-1], TransformStep("irfft", lengths[-1], axis_numbers[-1])]
     put: Array = deliver(operation, apply_steps(x, steps, norm_of(operation, norm)), out)
     return put
+
+
+FOURIER.fill(__name__)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ops.elementwise.ufuncs import conjugate
 from ..ops.outputs import deliver
+from .docstrings import FOURIER
 from .plans import apply_steps, line_step, norm_of, operand
 
 if TYPE_CHECKING:
@@ -23,31 +24,15 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
     ----------
     a : array_like
         Numbers.
-    n : int, optional
-        Number of points of the axis: what is there is cut, or padded with zeros. None: its length.
-    axis : int
-        The axis along which to transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {n, axis, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a` with n points along the axis: complex128, or complex64 for float16, float32 and complex64.
+    {complex_line}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, or the result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+    {line_errors, DTypeError}
 
     Notes
     -----
@@ -75,31 +60,15 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     ----------
     a : array_like
         Numbers, as `fft` returns them.
-    n : int, optional
-        Number of points of the axis: what is there is cut, or padded with zeros. None: its length.
-    axis : int
-        The axis along which to transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {n, axis, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a` with n points along the axis: complex128, or complex64 for float16, float32 and complex64.
+    {complex_line}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, or the result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+    {line_errors, DTypeError}
 
     Notes
     -----
@@ -124,32 +93,15 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     ----------
     a : array_like
         Real numbers.
-    n : int, optional
-        Number of points of the axis: what is there is cut, or padded with zeros. None: its length.
-    axis : int
-        The axis along which to transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {n, axis, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a` with n // 2 + 1 points along the axis: complex128, or complex64 for float16, float32 and
-        complex64.
+    {half_line}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, or the result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't real numbers, or the result isn't cast to the dtype of `out`.
+    {line_errors, not_real}
 
     Notes
     -----
@@ -174,31 +126,15 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     ----------
     a : array_like
         The first half of a symmetric spectrum; what should be real of its ends is taken as real.
-    n : int, optional
-        Number of points of the result: what is there is cut, or padded with zeros. None: twice its length less two.
-    axis : int
-        The axis along which to transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {n_of_result, axis, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a` with n points along the axis: float64, or float32 for float16, float32 and complex64.
+    {real_line}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, or the result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+    {line_errors, DTypeError}
 
     Notes
     -----
@@ -223,31 +159,15 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     ----------
     a : array_like
         The first half of a symmetric signal.
-    n : int, optional
-        Number of points of the result: what is there is cut, or padded with zeros. None: twice its length less two.
-    axis : int
-        The axis along which to transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {n_of_result, axis, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a` with n points along the axis: float64, or float32 for float16, float32 and complex64.
+    {real_line}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, or the result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+    {line_errors, DTypeError}
 
     Notes
     -----
@@ -273,32 +193,15 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     ----------
     a : array_like
         A real spectrum.
-    n : int, optional
-        Number of points of the axis: what is there is cut, or padded with zeros. None: its length.
-    axis : int
-        The axis along which to transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-        both, by its square root; "forward": by the forward transform.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {n, axis, norm, out}
 
     Returns
     -------
-    Array
-        In the shape of `a` with n // 2 + 1 points along the axis: complex128, or complex64 for float16, float32 and
-        complex64.
+    {half_line}
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There is less than one point to transform, or the result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't real numbers, or the result isn't cast to the dtype of `out`.
+    {line_errors, not_real}
 
     Notes
     -----
@@ -315,3 +218,6 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     transform = apply_steps(x, [step], _OTHER_WAY[norm_of("ihfft", norm)])
     put: Array = deliver("ihfft", conjugate(transform), out)
     return put
+
+
+FOURIER.fill(__name__)

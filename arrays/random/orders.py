@@ -15,6 +15,7 @@ from ..base import ArrayBase, check_axis, check_own, check_shape, grid_for, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import regrid
 from ..ops.moves.taking import take
+from .docstrings import RANDOM
 from .drawing import F8, I8, Drawing, into, parameter, require_known
 from .exchange import permutation_of
 
@@ -51,10 +52,7 @@ class Orders(Drawing):
             `x` can't be read as an array.
         ShapeError
             `x` is a negative number.
-        AxisError
-            The array has no such axis.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {AxisError, ChunksError}
 
         Notes
         -----
@@ -102,8 +100,7 @@ class Orders(Drawing):
         ------
         ArgumentError
             `x` isn't an array or a list.
-        AxisError
-            The array has no such axis.
+        {AxisError}
 
         Notes
         -----
@@ -149,8 +146,7 @@ class Orders(Drawing):
         ------
         ArgumentError
             `x` can't be read as an array, or `out` is no lazy array.
-        AxisError
-            The array has no such axis.
+        {AxisError}
         ShapeError
             `out` has another shape or dtype.
 
@@ -193,12 +189,7 @@ class Orders(Drawing):
         ----------
         a : int or array
             Choose from the integers from 0 on below it, or from the elements of an array.
-        size : int, tuple of int or None
-            Shape of what is chosen; None: a single one.
-        replace : bool
-            Whether one may be chosen again.
-        p : array_like, optional
-            How likely each is, adding up to 1, 1-D; None: equally. It is brought into one chunk.
+        {size_of_choice, replace, p}
         axis : int
             The axis of `a` along which is chosen, all else with it.
         shuffle : bool
@@ -221,8 +212,7 @@ class Orders(Drawing):
             `a` has no such axis.
         ShapeError
             `p` has another length than `a`.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {ChunksError}
 
         Notes
         -----
@@ -284,3 +274,6 @@ def _weights(p: Any, n: int, least: int | None) -> Array:
         if least is not None and np.count_nonzero(probabilities) < least:
             raise ArgumentError(bad("choice", "p", "too few that are not zero", f"at least {least}, the size"))
     return weights  # type: ignore[return-value]
+
+
+RANDOM.fill(__name__)

@@ -9,6 +9,7 @@ import numpy as np
 from ....graph.errors import ArgumentError, bad
 from ....workers.kernels.randoms.checks import LARGEST_MEAN
 from ...base import ArrayBase
+from ..docstrings import RANDOM
 from ..drawing import I8, Drawing
 
 if TYPE_CHECKING:
@@ -27,11 +28,7 @@ class Counts(Drawing):
             How often it is tried: an integer from 0 to 2**53.
         p : float or array
             Probability of a success, from 0 to 1.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -40,20 +37,11 @@ class Counts(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `n` or `p` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -72,11 +60,7 @@ class Counts(Drawing):
             Number of successes; positive, may be a fraction.
         p : float or array
             Probability of a success, more than 0 and at most 1.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -85,20 +69,11 @@ class Counts(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `n` or `p` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -116,11 +91,7 @@ class Counts(Drawing):
         ----------
         lam : float or array
             The mean, from 0 to 9.2e18.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -129,22 +100,13 @@ class Counts(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `lam` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
         Below a mean of 10 by the inverse, above by Hörmann's transformed rejection; two draws an attempt.
 
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -161,11 +123,7 @@ class Counts(Drawing):
         ----------
         p : float or array
             Probability of a success, more than 0 and at most 1.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -174,20 +132,11 @@ class Counts(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `p` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -208,11 +157,7 @@ class Counts(Drawing):
             How many others: an integer from 0 to 10**9 - 1.
         nsample : float or array
             How many are drawn: an integer, at most all.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -221,20 +166,11 @@ class Counts(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `ngood` or `nbad` or `nsample` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -253,11 +189,7 @@ class Counts(Drawing):
         ----------
         a : float or array
             Exponent, larger than 1: k is drawn with a probability like k to the power of -a.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -266,20 +198,11 @@ class Counts(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `a` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -296,11 +219,7 @@ class Counts(Drawing):
         ----------
         p : float or array
             Shape, between 0 and 1: k is drawn with a probability like `p**k / k`.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -309,20 +228,11 @@ class Counts(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `p` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -358,3 +268,6 @@ def _few_enough(n: Any, p: Any) -> None:
         return
     if ((share > 0) & (share <= 1) & (expected > LARGEST_MEAN)).any():
         raise ArgumentError("negative_binomial: argument 'n' is too large or 'p' too small: counts leave int64")
+
+
+RANDOM.fill(__name__)

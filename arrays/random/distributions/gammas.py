@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..docstrings import RANDOM
 from ..drawing import Drawing, real_dtype
 
 if TYPE_CHECKING:
@@ -24,15 +25,7 @@ class Gammas(Drawing):
         ----------
         shape : float or array
             Often called k, which is the mean; not negative.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        dtype : float64 or float32
-            float64 or float32: what is drawn.
-        out : Array, optional
-            Stands for the result from then on, in chunks of its own; has the shape `size`, or gives it.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, dtype, out, chunks}
 
         Returns
         -------
@@ -48,15 +41,13 @@ class Gammas(Drawing):
             The parameters don't broadcast to `size`; or `out` has another shape or dtype.
         DTypeError
             A lazy parameter isn't real numbers, or `dtype` is neither float64 nor float32.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {ChunksError}
 
         Notes
         -----
         Marsaglia and Tsang's method: an attempt takes four draws of the position, and nearly always suffices.
 
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -76,11 +67,7 @@ class Gammas(Drawing):
             Often called k; not negative.
         scale : float or array
             The mean is `shape` times `scale`; not negative.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -89,20 +76,11 @@ class Gammas(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `shape` or `scale` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -121,11 +99,7 @@ class Gammas(Drawing):
             First shape, alpha; positive.
         b : float or array
             Second shape, beta; positive.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -134,20 +108,11 @@ class Gammas(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `a` or `b` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -164,11 +129,7 @@ class Gammas(Drawing):
         ----------
         df : float or array
             Degrees of freedom, which are the mean; positive.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -177,20 +138,11 @@ class Gammas(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `df` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -209,11 +161,7 @@ class Gammas(Drawing):
             Degrees of freedom; positive.
         nonc : float or array
             Noncentrality, the sum of squared means; not negative.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -222,20 +170,11 @@ class Gammas(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `df` or `nonc` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -252,15 +191,7 @@ class Gammas(Drawing):
 
         Parameters
         ----------
-        dfnum : float or array
-            Degrees of freedom of the numerator; positive.
-        dfden : float or array
-            Degrees of freedom of the denominator; positive.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {dfnum, dfden, size, chunks}
 
         Returns
         -------
@@ -269,20 +200,11 @@ class Gammas(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `dfnum` or `dfden` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -297,17 +219,10 @@ class Gammas(Drawing):
 
         Parameters
         ----------
-        dfnum : float or array
-            Degrees of freedom of the numerator; positive.
-        dfden : float or array
-            Degrees of freedom of the denominator; positive.
+        {dfnum, dfden}
         nonc : float or array
             Noncentrality of the numerator; not negative.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -316,20 +231,11 @@ class Gammas(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `dfnum` or `dfden` or `nonc` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -351,11 +257,7 @@ class Gammas(Drawing):
         ----------
         df : float or array
             Degrees of freedom; positive.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -364,20 +266,11 @@ class Gammas(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `df` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -387,3 +280,6 @@ class Gammas(Drawing):
         0.5
         """
         return self._draw("standard_t", (("df", df, "positive"),), size, chunks)
+
+
+RANDOM.fill(__name__)

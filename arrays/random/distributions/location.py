@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..docstrings import RANDOM
 from ..drawing import Drawing
 
 if TYPE_CHECKING:
@@ -22,11 +23,7 @@ class Location(Drawing):
             The lower end; a finite number.
         high : float or array
             The upper end, which isn't drawn; finite, and not less than `low`.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -35,20 +32,11 @@ class Location(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `low` or `high` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -67,11 +55,7 @@ class Location(Drawing):
             The mean; a finite number.
         scale : float or array
             The mean distance from `loc`; not negative.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -80,20 +64,11 @@ class Location(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `loc` or `scale` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -112,11 +87,7 @@ class Location(Drawing):
             The mode; a finite number.
         scale : float or array
             How wide it is; not negative.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -125,20 +96,11 @@ class Location(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `loc` or `scale` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -157,11 +119,7 @@ class Location(Drawing):
             The mean; a finite number.
         scale : float or array
             How wide it is; not negative.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -170,20 +128,11 @@ class Location(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `loc` or `scale` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -198,11 +147,7 @@ class Location(Drawing):
 
         Parameters
         ----------
-        size : int, tuple of int or None
-            Shape of the result; None: a single number.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -211,17 +156,11 @@ class Location(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `size` isn't integers.
-        ShapeError
-            `size` has a negative length.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {size_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -243,11 +182,7 @@ class Location(Drawing):
             Where it is highest: from `left` to `right`.
         right : float or array
             Where it ends; a finite number.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -256,20 +191,11 @@ class Location(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `left` or `mode` or `right` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -279,3 +205,6 @@ class Location(Drawing):
         """
         params = (("left", left, "finite"), ("mode", mode, "finite"), ("right", right, "finite"))
         return self._draw("triangular", params, size, chunks)
+
+
+RANDOM.fill(__name__)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..docstrings import RANDOM
 from ..drawing import Drawing, check_method, real_dtype
 
 if TYPE_CHECKING:
@@ -22,15 +23,7 @@ class Normals(Drawing):
 
         Parameters
         ----------
-        size : int, tuple of int or None
-            Shape of the result; None: a single number.
-        dtype : float64 or float32
-            float64 or float32: what is drawn.
-        out : Array, optional
-            Stands for the result from then on, in chunks of its own; has the shape `size`, or gives it.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, dtype, out, chunks}
 
         Returns
         -------
@@ -39,21 +32,13 @@ class Normals(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `size` isn't integers, or `out` is no lazy array.
-        ShapeError
-            `size` has a negative length; or `out` has another shape or dtype.
-        DTypeError
-            `dtype` is neither float64 nor float32.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {out_errors}
 
         Notes
         -----
         Box and Muller's method: the draws of an even position and of the next one give the numbers of both.
 
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -73,11 +58,7 @@ class Normals(Drawing):
             Mean; a finite number.
         scale : float or array
             Standard deviation; not negative.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -86,22 +67,13 @@ class Normals(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `loc` or `scale` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
         Box and Muller's method; see `standard_normal`.
 
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -121,11 +93,7 @@ class Normals(Drawing):
             Mean of the logarithm; a finite number.
         sigma : float or array
             Standard deviation of the logarithm; not negative.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -134,20 +102,11 @@ class Normals(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `mean` or `sigma` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -164,17 +123,10 @@ class Normals(Drawing):
 
         Parameters
         ----------
-        size : int, tuple of int or None
-            Shape of the result; None: a single number.
-        dtype : float64 or float32
-            float64 or float32: what is drawn.
+        {size, dtype}
         method : 'zig' or 'inv'
             NumPy's names; both are by the inverse, -log(1 - u), and an element has one draw.
-        out : Array, optional
-            Stands for the result from then on, in chunks of its own; has the shape `size`, or gives it.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {out, chunks}
 
         Returns
         -------
@@ -183,19 +135,11 @@ class Normals(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `size` isn't integers, or `out` is no lazy array.
-        ShapeError
-            `size` has a negative length; or `out` has another shape or dtype.
-        DTypeError
-            `dtype` is neither float64 nor float32.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {out_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -214,11 +158,7 @@ class Normals(Drawing):
         ----------
         scale : float or array
             The mean, the inverse of the rate; not negative.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -227,20 +167,11 @@ class Normals(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `scale` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -257,11 +188,7 @@ class Normals(Drawing):
         ----------
         scale : float or array
             The mode; not negative.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -270,20 +197,11 @@ class Normals(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `scale` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -292,3 +210,6 @@ class Normals(Drawing):
         2.5
         """
         return self._draw("rayleigh", (("scale", scale, "not negative"),), size, chunks)
+
+
+RANDOM.fill(__name__)

@@ -11,6 +11,7 @@ from ....graph.kinds.mapping import BlockFunction
 from ....workers.kernels.randoms.checks import check_range
 from ....workers.kernels.randoms.philox import raw_run
 from ...base import ArrayBase, as_array, check_dtype, make
+from ..docstrings import RANDOM
 from ..drawing import Drawing, find_size, fit_chunks, into, operand_axes, real_dtype, whole_number
 
 if TYPE_CHECKING:
@@ -27,15 +28,7 @@ class Plain(Drawing):
 
         Parameters
         ----------
-        size : int, tuple of int or None
-            Shape of the result; None: a single number.
-        dtype : float64 or float32
-            float64 or float32: what is drawn.
-        out : Array, optional
-            Stands for the result from then on, in chunks of its own; has the shape `size`, or gives it.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, dtype, out, chunks}
 
         Returns
         -------
@@ -44,14 +37,7 @@ class Plain(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `size` isn't integers, or `out` is no lazy array.
-        ShapeError
-            `size` has a negative length; or `out` has another shape or dtype.
-        DTypeError
-            `dtype` is neither float64 nor float32.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {out_errors}
 
         Notes
         -----
@@ -86,17 +72,10 @@ class Plain(Drawing):
 
         Parameters
         ----------
-        low, high : int or array of int
-            The first one, and the end, which isn't drawn; `high` left out: from 0 up to `low`. Arrays broadcast.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        dtype : dtype of integers, or bool
-            What is drawn: integers, or bool.
+        {low_high, size, dtype_of_integers}
         endpoint : bool
             Whether `high` itself is drawn too.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {chunks}
 
         Returns
         -------
@@ -105,20 +84,14 @@ class Plain(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `low` or `high` isn't integers, or `size` isn't. The range is empty, or `dtype` can't hold it (lazy bounds:
-            when they are computed).
-        ShapeError
-            Bounds don't broadcast to `size`.
+        {integer_errors}
         DTypeError
             `dtype` isn't of integers or bool.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {ChunksError}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -217,3 +190,6 @@ def _to_signed(bound: Any) -> Any:
         if isinstance(bound, int)
         else bound
     )
+
+
+RANDOM.fill(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..docstrings import RANDOM
 from ..drawing import Drawing
 
 if TYPE_CHECKING:
@@ -22,11 +23,7 @@ class Shaped(Drawing):
             The direction; a finite number.
         kappa : float or array
             How near angles are to it; not negative, 0 is uniform.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -35,20 +32,11 @@ class Shaped(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `mu` or `kappa` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -65,11 +53,7 @@ class Shaped(Drawing):
         ----------
         a : float or array
             Shape; positive: the larger, the smaller the numbers.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -78,20 +62,11 @@ class Shaped(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `a` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -108,11 +83,7 @@ class Shaped(Drawing):
         ----------
         a : float or array
             Shape; not negative: 1 is exponential.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -121,20 +92,11 @@ class Shaped(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `a` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -151,11 +113,7 @@ class Shaped(Drawing):
         ----------
         a : float or array
             Shape; positive: 1 is uniform.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -164,20 +122,11 @@ class Shaped(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `a` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -196,11 +145,7 @@ class Shaped(Drawing):
             The mean; positive.
         scale : float or array
             Shape, often called lambda; positive.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -209,20 +154,11 @@ class Shaped(Drawing):
 
         Raises
         ------
-        ArgumentError
-            `mean` or `scale` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -231,3 +167,6 @@ class Shaped(Drawing):
         2.0
         """
         return self._draw("wald", (("mean", mean, "positive"), ("scale", scale, "positive")), size, chunks)
+
+
+RANDOM.fill(__name__)

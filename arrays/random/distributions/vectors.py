@@ -12,6 +12,7 @@ from ....graph.kinds.mapping import BlockFunction
 from ....workers.kernels.randoms.vectors import covariance_factor
 from ...base import ArrayBase, as_array, broadcast_shape, check_shape, grid_for, make
 from ...chunking.coalesce import whole
+from ..docstrings import RANDOM
 from ..drawing import F8, I8, Drawing, check_method, fit_chunks, operand_axes, parameter
 
 if TYPE_CHECKING:
@@ -30,11 +31,7 @@ class Vectors(Drawing):
             How often it is tried, from 0 on; broadcasts with the vectors of `pvals`.
         pvals : array_like
             Probabilities along the last axis; the last one is what the others leave.
-        size : int, tuple of int or None
-            How many vectors; None: as the parameters say, a single one of one. The result has the categories as one
-            more axis, the last one.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the axes of `size`; vectors have one chunk each. The numbers don't depend on them.
+        {size_of_vectors, chunks_of_vectors}
 
         Returns
         -------
@@ -50,15 +47,11 @@ class Vectors(Drawing):
             when they are computed).
         ShapeError
             The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {DTypeError, ChunksError}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -86,13 +79,10 @@ class Vectors(Drawing):
             How many there are of each kind: integers from 0 on, fewer than 10**9 in all.
         nsample : int
             How many are drawn: at most all.
-        size : int, tuple of int or None
-            How many vectors; None: as the parameters say, a single one of one. The result has the kinds as one more
-            axis, the last one.
+        {size_of_vectors}
         method : 'marginals' or 'count'
             NumPy's names; both are done as 'marginals': one kind after the other.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the axes of `size`; vectors have one chunk each. The numbers don't depend on them.
+        {chunks_of_vectors}
 
         Returns
         -------
@@ -107,15 +97,11 @@ class Vectors(Drawing):
             `colors` or `nsample` isn't integers from 0 on, or too large (lazy ones: when they are computed).
         ShapeError
             `nsample` doesn't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {DTypeError, ChunksError}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -160,11 +146,7 @@ class Vectors(Drawing):
         ----------
         alpha : sequence of float
             How large each share is: the mean is `alpha / alpha.sum()`; not negative.
-        size : int, tuple of int or None
-            How many vectors; None: as the parameters say, a single one of one. The result has the shares as one more
-            axis, the last one.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the axes of `size`; vectors have one chunk each. The numbers don't depend on them.
+        {size_of_vectors, chunks_of_vectors}
 
         Returns
         -------
@@ -178,17 +160,13 @@ class Vectors(Drawing):
             `alpha` isn't a 1-D sequence of numbers, or a number is negative (lazy ones: when they are computed).
         ShapeError
             `size` has a negative length.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {DTypeError, ChunksError}
 
         Notes
         -----
         Gamma numbers over their sum, by their logarithms: small `alpha` make no share NaN.
 
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -226,17 +204,14 @@ class Vectors(Drawing):
             The means of d variables.
         cov : array_like (d, d)
             Their covariances: symmetric, no eigenvalue negative. Lazy ones are brought into one chunk.
-        size : int, tuple of int or None
-            How many vectors; None: as the parameters say, a single one of one. The result has the variables as one more
-            axis, the last one.
+        {size_of_vectors}
         check_valid : 'warn', 'raise' or 'ignore'
             What is done about covariances that are none.
         tol : float
             How far eigenvalues may be from what `cov` says before it is no matrix of covariances.
         method : 'svd', 'eigh' or 'cholesky'
             How `cov` is decomposed: at the call, or when the result is computed if `cov` is lazy.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the axes of `size`; vectors have one chunk each. The numbers don't depend on them.
+        {chunks_of_vectors}
 
         Returns
         -------
@@ -250,15 +225,11 @@ class Vectors(Drawing):
             `cov` isn't a matrix of covariances, and `check_valid` is 'raise'.
         ShapeError
             `mean` isn't 1-D, or `cov` hasn't its shape twice.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {DTypeError, ChunksError}
 
         Notes
         -----
-        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-        distribution, but not NumPy's numbers.
+        {numbers}
 
         Examples
         --------
@@ -296,3 +267,6 @@ def _first(operation: str, chunks: Any, shape: tuple[int, ...], k: int) -> Grid:
     """Return the grid of the first axes, with chunks for vectors of k numbers."""
     row = np.dtype((np.void, 8 * max(1, k)))
     return grid_for(operation, chunks, shape, row)
+
+
+RANDOM.fill(__name__)

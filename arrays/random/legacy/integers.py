@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..distributions.plain import Plain
+from ..docstrings import RANDOM
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -24,15 +25,7 @@ class LegacyIntegers(Plain):
 
         Parameters
         ----------
-        low, high : int or array of int
-            The first one, and the end, which isn't drawn; `high` left out: from 0 up to `low`. Arrays broadcast.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        dtype : dtype of integers, or bool
-            What is drawn: integers, or bool.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {low_high, size, dtype_of_integers, chunks}
 
         Returns
         -------
@@ -41,15 +34,10 @@ class LegacyIntegers(Plain):
 
         Raises
         ------
-        ArgumentError
-            `low` or `high` isn't integers, or `size` isn't. The range is empty, or `dtype` can't hold it (lazy bounds:
-            when they are computed).
-        ShapeError
-            Bounds don't broadcast to `size`.
+        {integer_errors}
         DTypeError
             `dtype` isn't of integers or bool.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {ChunksError}
 
         Examples
         --------
@@ -67,11 +55,7 @@ class LegacyIntegers(Plain):
         ----------
         low, high : int or array of int
             The first and the last one; `high` left out: from 1 to `low`. Arrays broadcast.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -80,13 +64,7 @@ class LegacyIntegers(Plain):
 
         Raises
         ------
-        ArgumentError
-            `low` or `high` isn't integers, or `size` isn't. The range is empty, or `dtype` can't hold it (lazy bounds:
-            when they are computed).
-        ShapeError
-            Bounds don't broadcast to `size`.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {integer_errors, ChunksError}
 
         Examples
         --------
@@ -102,11 +80,7 @@ class LegacyIntegers(Plain):
 
         Parameters
         ----------
-        size : int, tuple of int or None
-            Shape of the result; None: a single number.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -115,12 +89,7 @@ class LegacyIntegers(Plain):
 
         Raises
         ------
-        ArgumentError
-            `size` isn't integers.
-        ShapeError
-            `size` has a negative length.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {size_errors}
 
         Examples
         --------
@@ -129,3 +98,6 @@ class LegacyIntegers(Plain):
         dtype('int64')
         """
         return self._integers("tomaxint", 0, np.iinfo(np.int64).max, size, int, True, chunks)
+
+
+RANDOM.fill(__name__)

@@ -15,6 +15,7 @@ from ..distributions.normals import Normals
 from ..distributions.plain import Plain
 from ..distributions.shaped import Shaped
 from ..distributions.vectors import Vectors
+from ..docstrings import RANDOM
 from ..orders import Orders
 from ..state import stream
 from .integers import LegacyIntegers
@@ -140,11 +141,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Parameters
         ----------
-        size : int, tuple of int or None
-            Shape of the result; None: a single number.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -153,12 +150,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Raises
         ------
-        ArgumentError
-            `size` isn't integers.
-        ShapeError
-            `size` has a negative length.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {size_errors}
 
         Notes
         -----
@@ -178,11 +170,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Parameters
         ----------
-        size : int, tuple of int or None
-            Shape of the result; None: a single number.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -191,12 +179,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Raises
         ------
-        ArgumentError
-            `size` isn't integers.
-        ShapeError
-            `size` has a negative length.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {size_errors}
 
         Examples
         --------
@@ -211,11 +194,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Parameters
         ----------
-        *shape : int
-            Lengths of the axes; none: a single number.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {shape, chunks}
 
         Returns
         -------
@@ -224,12 +203,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Raises
         ------
-        ArgumentError
-            A length isn't an integer.
-        ShapeError
-            A length is negative.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {shape_errors}
 
         Examples
         --------
@@ -244,11 +218,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Parameters
         ----------
-        *shape : int
-            Lengths of the axes; none: a single number.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {shape, chunks}
 
         Returns
         -------
@@ -257,12 +227,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Raises
         ------
-        ArgumentError
-            A length isn't an integer.
-        ShapeError
-            A length is negative.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {shape_errors}
 
         Examples
         --------
@@ -277,11 +242,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Parameters
         ----------
-        size : int, tuple of int or None
-            Shape of the result; None: a single number.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -290,12 +251,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Raises
         ------
-        ArgumentError
-            `size` isn't integers.
-        ShapeError
-            `size` has a negative length.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {size_errors}
 
         Examples
         --------
@@ -310,11 +266,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Parameters
         ----------
-        size : int, tuple of int or None
-            Shape of the result; None: a single number.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -323,12 +275,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Raises
         ------
-        ArgumentError
-            `size` isn't integers.
-        ShapeError
-            `size` has a negative length.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {size_errors}
 
         Examples
         --------
@@ -345,11 +292,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         ----------
         shape : float or array
             Often called k, which is the mean; not negative.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
+        {size, chunks}
 
         Returns
         -------
@@ -358,15 +301,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Raises
         ------
-        ArgumentError
-            `shape` isn't real numbers, or `size` isn't integers.
-            A parameter is out of its range (a lazy one: when it is computed).
-        ShapeError
-            The parameters don't broadcast to `size`.
-        DTypeError
-            A lazy parameter isn't real numbers.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {parameter_errors}
 
         Examples
         --------
@@ -385,12 +320,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         ----------
         a : int or array_like
             Choose from the integers from 0 on below it, or from the elements of an array.
-        size : int, tuple of int or None
-            Shape of what is chosen; None: a single one.
-        replace : bool
-            Whether one may be chosen again.
-        p : array_like, optional
-            How likely each is, adding up to 1, 1-D; None: equally. It is brought into one chunk.
+        {size_of_choice, replace, p}
         chunks : int, str, tuple, dict or None
             Chunk sizes of what is chosen.
 
@@ -407,8 +337,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
             another sum than 1.
         ShapeError
             `p` has another length than `a`.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
+        {ChunksError}
 
         Notes
         -----
@@ -428,3 +357,6 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
     def __repr__(self) -> str:
         return f"RandomState({self._bits!r})"
+
+
+RANDOM.fill(__name__)

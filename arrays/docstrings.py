@@ -1,0 +1,69 @@
+"""What docstrings say of arguments and errors that many functions have in common, written once.
+
+In a docstring the line `{axis}` stands for the entry `axis`, and `{axis, out}` for two entries. A module with such
+docstrings ends with `COMMON.fill(__name__)`; folders whose functions have more in common add entries of their own.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from types import FunctionType
+
+_LINE = re.compile(r"\n( *)\{([a-zA-Z]\w*(?:, [a-zA-Z]\w*)*)\}(?=\n)")
+
+
+class Glossary:
+    """Entries by name. In the text each begins with its name in braces, on a line of its own; `base` has others."""
+
+    def __init__(self, text: str, base: Glossary | None = None) -> None:
+        _, *parts = re.split(r"^\{(\w+)\}\n", text, flags=re.MULTILINE)
+        entries = zip(parts[::2], map(str.rstrip, parts[1::2]), strict=True)
+        self.entries = {**(base.entries if base else {}), **dict(entries)}
+
+    def fill(self, module: str) -> None:
+        """Put entries into the docstrings of a module's functions and methods; an unknown name is a KeyError."""
+        for value in vars(sys.modules[module]).values():
+            if getattr(value, "__module__", None) == module:
+                for each in vars(value).values() if isinstance(value, type) else [value]:
+                    if isinstance(each, FunctionType) and each.__doc__:  # `python -OO` leaves none
+                        each.__doc__ = _LINE.sub(self._find, each.__doc__)
+
+    def _find(self, line: re.Match[str]) -> str:
+        indent, names = line.groups()
+        return "".join(f"\n{self.entries[name]}" for name in names.split(", ")).replace("\n", f"\n{indent}")
+
+
+COMMON = Glossary("""
+{axis}
+axis : int, tuple of int or None
+    The axes to reduce; None: all.
+{chunks}
+chunks : int, str, tuple, dict or None
+    Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
+    `normalize_chunks`.
+{device}
+device : str, optional
+    Accepted for the array API standard: None or "cpu", the only device.
+{k}
+k : int
+    The diagonal: 0 is the main one, positive ones lie above it.
+{keepdims}
+keepdims : bool
+    Whether the reduced axes stay, as size-1 axes.
+{out}
+out : Array or numpy.ndarray, optional
+    Takes the result: a lazy array stands for it from then on, a NumPy array is filled at the call.
+{where}
+where : array of bool
+    Which elements count; broadcasts with `a`. True: all.
+{ArgumentError}
+ArgumentError
+    `a` can't be read as an array.
+{AxisError}
+AxisError
+    The array has no such axis.
+{ChunksError}
+ChunksError
+    `chunks` can't be read or doesn't fit the shape.
+""")

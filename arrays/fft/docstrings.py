@@ -1,0 +1,106 @@
+"""What docstrings of Fourier transforms have in common."""
+
+from __future__ import annotations
+
+from ..docstrings import COMMON, Glossary
+
+FOURIER = Glossary(
+    """
+{axes}
+axes : sequence of int, optional
+    The axes along which to transform; None: all, or as many of the last as `s` has.
+{two_axes}
+axes : sequence of int
+    The axes along which to transform.
+{axis}
+axis : int
+    The axis along which to transform.
+{d}
+d : float
+    Distance of samples, the inverse of the sample rate.
+{dtype}
+dtype : dtype, optional
+    float64 or another real floating-point dtype; None: float64.
+{n}
+n : int, optional
+    Number of points of the axis, which is cut or padded with zeros. None: its length.
+{n_of_result}
+n : int, optional
+    Number of points of the result: what is there is cut, or padded with zeros. None: twice its length less two.
+{n_of_signal}
+n : int
+    Number of points that were transformed; at least 1.
+{norm}
+norm : {"backward", "ortho", "forward"}, optional
+    Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+    both, by its square root; "forward": by the forward transform.
+{s}
+s : sequence of int, optional
+    Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length. None:
+    their lengths.
+{shifted_axes}
+axes : int, sequence of int or None
+    The axes that are rolled; None: all.
+{complex_line}
+Array
+    In the shape of `a` with n points along the axis: complex128, or complex64 for float16, float32 and complex64.
+{half_line}
+Array
+    In the shape of `a` with n // 2 + 1 points along the axis: complex128, or complex64 for float16, float32 and
+    complex64.
+{real_line}
+Array
+    In the shape of `a` with n points along the axis: float64, or float32 for float16, float32 and complex64.
+{complex_grid}
+Array
+    In the shape of `a`, or with `s` points along the axes: complex128, or complex64 for float16, float32 and
+    complex64.
+{half_grid}
+Array
+    In the shape of `a`, or with `s` points along the axes, but n // 2 + 1 of n along the last one: complex128, or
+    complex64 for float16, float32 and complex64.
+{real_grid}
+Array
+    In the shape of `a`, or with `s` points along the axes; left out, twice the length less two along the last one:
+    float64, or float32 for float16, float32 and complex64.
+{line_errors}
+ArgumentError
+    `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
+AxisError
+    The array has no such axis.
+ShapeError
+    There is less than one point to transform, or the result doesn't broadcast to `out`.
+{grid_errors}
+ArgumentError
+    `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
+AxisError
+    The array has no such axis.
+ShapeError
+    There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't broadcast
+    to `out`.
+{half_grid_errors}
+ArgumentError
+    `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
+AxisError
+    The array has no such axis.
+ShapeError
+    There is less than one point to transform, `s` and `axes` have different lengths, there is no axis, or the result
+    doesn't broadcast to `out`.
+{frequency_errors}
+ArgumentError
+    `n` isn't an integer, `d` isn't a number other than zero, or `device` is unknown.
+ShapeError
+    `n` is less than 1.
+DTypeError
+    `dtype` isn't of real floating-point numbers.
+ChunksError
+    `chunks` can't be read or doesn't fit the shape.
+{DTypeError}
+DTypeError
+    `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+{not_real}
+DTypeError
+    `a` isn't real numbers, or the result isn't cast to the dtype of `out`.
+""",
+    COMMON,
+)

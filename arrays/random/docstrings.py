@@ -1,0 +1,99 @@
+"""What docstrings of random numbers have in common."""
+
+from __future__ import annotations
+
+from ..docstrings import COMMON, Glossary
+
+RANDOM = Glossary(
+    """
+{chunks}
+chunks : int, str, tuple, dict or None
+    Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The numbers
+    don't depend on them.
+{chunks_of_vectors}
+chunks : int, str, tuple, dict or None
+    Chunk sizes of the axes of `size`; vectors have one chunk each. The numbers don't depend on them.
+{dfden}
+dfden : float or array
+    Degrees of freedom of the denominator; positive.
+{dfnum}
+dfnum : float or array
+    Degrees of freedom of the numerator; positive.
+{dtype}
+dtype : float64 or float32
+    What is drawn.
+{dtype_of_integers}
+dtype : dtype of integers, or bool
+    What is drawn: integers, or bool.
+{low_high}
+low, high : int or array of int
+    The first integer, and the end, which isn't drawn; `high` left out: from 0 up to `low`. Arrays broadcast.
+{out}
+out : Array, optional
+    Stands for the result from then on, in chunks of its own; has the shape `size`, or gives it.
+{p}
+p : array_like, optional
+    How likely each is, adding up to 1, 1-D; None: equally. It is brought into one chunk.
+{replace}
+replace : bool
+    Whether one may be chosen again.
+{shape}
+*shape : int
+    Lengths of the axes; none: a single number.
+{size}
+size : int, tuple of int or None
+    Shape of the result. None: the shape to which the parameters broadcast; without arrays, a single number.
+{size_of_vectors}
+size : int, tuple of int or None
+    How many vectors. None: as many as the parameters broadcast to; without arrays, a single one. The result has one
+    more axis, the last one, along which the vectors lie.
+{size_of_choice}
+size : int, tuple of int or None
+    Shape of what is chosen; None: a single one.
+{DTypeError}
+DTypeError
+    A lazy parameter isn't real numbers.
+{integer_errors}
+ArgumentError
+    `low` or `high` isn't integers, or `size` isn't. The range is empty, or `dtype` can't hold it (lazy bounds: when
+    they are computed).
+ShapeError
+    Bounds don't broadcast to `size`.
+{out_errors}
+ArgumentError
+    `size` isn't integers, or `out` is no lazy array.
+ShapeError
+    `size` has a negative length; or `out` has another shape or dtype.
+DTypeError
+    `dtype` is neither float64 nor float32.
+ChunksError
+    `chunks` can't be read or doesn't fit the shape.
+{parameter_errors}
+ArgumentError
+    A parameter isn't real numbers, or is out of its range (a lazy one: when it is computed); or `size` isn't integers.
+ShapeError
+    The parameters don't broadcast to `size`.
+DTypeError
+    A lazy parameter isn't real numbers.
+ChunksError
+    `chunks` can't be read or doesn't fit the shape.
+{shape_errors}
+ArgumentError
+    A length isn't an integer.
+ShapeError
+    A length is negative.
+ChunksError
+    `chunks` can't be read or doesn't fit the shape.
+{size_errors}
+ArgumentError
+    `size` isn't integers.
+ShapeError
+    `size` has a negative length.
+ChunksError
+    `chunks` can't be read or doesn't fit the shape.
+{numbers}
+The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's distribution, but
+not NumPy's numbers.
+""",
+    COMMON,
+)
