@@ -15,21 +15,9 @@ axes : sequence of int
 {axis}
 axis : int
     The axis along which to transform.
-{d}
-d : float
-    Distance of samples, the inverse of the sample rate.
-{dtype}
-dtype : dtype, optional
-    float64 or another real floating-point dtype; None: float64.
 {n}
 n : int, optional
     Number of points of the axis, which is cut or padded with zeros. None: its length.
-{n_of_result}
-n : int, optional
-    Number of points of the result: what is there is cut, or padded with zeros. None: twice its length less two.
-{n_of_signal}
-n : int
-    Number of points that were transformed; at least 1.
 {norm}
 norm : {"backward", "ortho", "forward"}, optional
     Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
@@ -38,31 +26,10 @@ norm : {"backward", "ortho", "forward"}, optional
 s : sequence of int, optional
     Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length. None:
     their lengths.
-{shifted_axes}
-axes : int, sequence of int or None
-    The axes that are rolled; None: all.
-{complex_line}
-Array
-    In the shape of `a` with n points along the axis: complex128, or complex64 for float16, float32 and complex64.
-{half_line}
-Array
-    In the shape of `a` with n // 2 + 1 points along the axis: complex128, or complex64 for float16, float32 and
-    complex64.
-{real_line}
-Array
-    In the shape of `a` with n points along the axis: float64, or float32 for float16, float32 and complex64.
 {complex_grid}
 Array
     In the shape of `a`, or with `s` points along the axes: complex128, or complex64 for float16, float32 and
     complex64.
-{half_grid}
-Array
-    In the shape of `a`, or with `s` points along the axes, but n // 2 + 1 of n along the last one: complex128, or
-    complex64 for float16, float32 and complex64.
-{real_grid}
-Array
-    In the shape of `a`, or with `s` points along the axes; left out, twice the length less two along the last one:
-    float64, or float32 for float16, float32 and complex64.
 {line_errors}
 ArgumentError
     `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.

@@ -27,7 +27,13 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, ch
 
     Parameters
     ----------
-    {n_of_signal, d, dtype, device, chunks}
+    n : int
+        Number of points that were transformed; at least 1.
+    d : float
+        Distance of samples, the inverse of the sample rate.
+    dtype : dtype, optional
+        float64 or another real floating-point dtype; None: float64.
+    {device, chunks}
 
     Returns
     -------
@@ -58,7 +64,13 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, c
 
     Parameters
     ----------
-    {n_of_signal, d, dtype, device, chunks}
+    n : int
+        Number of points that were transformed; at least 1.
+    d : float
+        Distance of samples, the inverse of the sample rate.
+    dtype : dtype, optional
+        float64 or another real floating-point dtype; None: float64.
+    {device, chunks}
 
     Returns
     -------
@@ -108,7 +120,8 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     ----------
     x : array_like
         What `fft` or `fftfreq` returns.
-    {shifted_axes}
+    axes : int, sequence of int or None
+        The axes that are rolled; None: all.
 
     Returns
     -------
@@ -137,7 +150,8 @@ def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     ----------
     x : array_like
         What `fftshift` returns.
-    {shifted_axes}
+    axes : int, sequence of int or None
+        The axes that are rolled; None: all.
 
     Returns
     -------

@@ -162,7 +162,9 @@ def rfftn(
 
     Returns
     -------
-    {half_grid}
+    Array
+        In the shape of `a`, or with `s` points along the axes, but n // 2 + 1 of n along the last one: complex128, or
+        complex64 for float16, float32 and complex64.
 
     Raises
     ------
@@ -194,7 +196,9 @@ def rfft2(
 
     Returns
     -------
-    {half_grid}
+    Array
+        In the shape of `a`, or with `s` points along the axes, but n // 2 + 1 of n along the last one: complex128, or
+        complex64 for float16, float32 and complex64.
 
     Raises
     ------
@@ -226,7 +230,9 @@ def irfftn(
 
     Returns
     -------
-    {real_grid}
+    Array
+        In the shape of `a`, or with `s` points along the axes; left out, twice the length less two along the last one:
+        float64, or float32 for float16, float32 and complex64.
 
     Raises
     ------
@@ -258,7 +264,9 @@ def irfft2(
 
     Returns
     -------
-    {real_grid}
+    Array
+        In the shape of `a`, or with `s` points along the axes; left out, twice the length less two along the last one:
+        float64, or float32 for float16, float32 and complex64.
 
     Raises
     ------

@@ -28,7 +28,8 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
 
     Returns
     -------
-    {complex_line}
+    Array
+        In the shape of `a` with n points along the axis: complex128, or complex64 for float16, float32 and complex64.
 
     Raises
     ------
@@ -64,7 +65,8 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
     Returns
     -------
-    {complex_line}
+    Array
+        In the shape of `a` with n points along the axis: complex128, or complex64 for float16, float32 and complex64.
 
     Raises
     ------
@@ -97,7 +99,9 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
     Returns
     -------
-    {half_line}
+    Array
+        In the shape of `a` with n // 2 + 1 points along the axis: complex128, or complex64 for float16, float32 and
+        complex64.
 
     Raises
     ------
@@ -126,11 +130,14 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     ----------
     a : array_like
         The first half of a symmetric spectrum; what should be real of its ends is taken as real.
-    {n_of_result, axis, norm, out}
+    n : int, optional
+        Number of points of the result: what is there is cut, or padded with zeros. None: twice its length less two.
+    {axis, norm, out}
 
     Returns
     -------
-    {real_line}
+    Array
+        In the shape of `a` with n points along the axis: float64, or float32 for float16, float32 and complex64.
 
     Raises
     ------
@@ -159,11 +166,14 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     ----------
     a : array_like
         The first half of a symmetric signal.
-    {n_of_result, axis, norm, out}
+    n : int, optional
+        Number of points of the result: what is there is cut, or padded with zeros. None: twice its length less two.
+    {axis, norm, out}
 
     Returns
     -------
-    {real_line}
+    Array
+        In the shape of `a` with n points along the axis: float64, or float32 for float16, float32 and complex64.
 
     Raises
     ------
@@ -197,7 +207,9 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 
     Returns
     -------
-    {half_line}
+    Array
+        In the shape of `a` with n // 2 + 1 points along the axis: complex128, or complex64 for float16, float32 and
+        complex64.
 
     Raises
     ------

@@ -13,33 +13,12 @@ chunks : int, str, tuple, dict or None
 {chunks_of_vectors}
 chunks : int, str, tuple, dict or None
     Chunk sizes of the axes of `size`; vectors have one chunk each. The numbers don't depend on them.
-{dfden}
-dfden : float or array
-    Degrees of freedom of the denominator; positive.
-{dfnum}
-dfnum : float or array
-    Degrees of freedom of the numerator; positive.
 {dtype}
 dtype : float64 or float32
     What is drawn.
-{dtype_of_integers}
-dtype : dtype of integers, or bool
-    What is drawn: integers, or bool.
-{low_high}
-low, high : int or array of int
-    The first integer, and the end, which isn't drawn; `high` left out: from 0 up to `low`. Arrays broadcast.
 {out}
 out : Array, optional
     Stands for the result from then on, in chunks of its own; has the shape `size`, or gives it.
-{p}
-p : array_like, optional
-    How likely each is, adding up to 1, 1-D; None: equally. It is brought into one chunk.
-{replace}
-replace : bool
-    Whether one may be chosen again.
-{shape}
-*shape : int
-    Lengths of the axes; none: a single number.
 {size}
 size : int, tuple of int or None
     Shape of the result. None: the shape to which the parameters broadcast; without arrays, a single number.
@@ -47,9 +26,6 @@ size : int, tuple of int or None
 size : int, tuple of int or None
     How many vectors. None: as many as the parameters broadcast to; without arrays, a single one. The result has one
     more axis, the last one, along which the vectors lie.
-{size_of_choice}
-size : int, tuple of int or None
-    Shape of what is chosen; None: a single one.
 {DTypeError}
 DTypeError
     A lazy parameter isn't real numbers.

@@ -189,7 +189,12 @@ class Orders(Drawing):
         ----------
         a : int or array
             Choose from the integers from 0 on below it, or from the elements of an array.
-        {size_of_choice, replace, p}
+        size : int, tuple of int or None
+            Shape of what is chosen; None: a single one.
+        replace : bool
+            Whether one may be chosen again.
+        p : array_like, optional
+            How likely each is, adding up to 1, 1-D; None: equally. It is brought into one chunk.
         axis : int
             The axis of `a` along which is chosen, all else with it.
         shuffle : bool

@@ -22,6 +22,7 @@ from ..ops.moves.axis_moves import move, moveaxis
 from ..ops.moves.joining import concatenate
 from ..ops.moves.reshaping import ravel
 from ..ops.reductions.cumulative import cumulative_sum
+from .docstrings import SORTING
 from .samples import merge_sorted, merge_sorted_pair, parts_in_order, positions, restore_order
 from .search import searchsorted
 from .sorts import gather_line
@@ -194,15 +195,11 @@ def unique_values(x: Any) -> Array:
 
     Raises
     ------
-    ArgumentError
-        `x` can't be read as an array.
-    DTypeError
-        `x` has a dtype without an order, or holds Python objects.
+    {unique_errors}
 
     Notes
     -----
-    A function of the array API; each NaN is one of its own, other than in `windrow.unique`. Values are sorted, which
-    the standard leaves open; how many there are is found when something needs it.
+    {unlike_unique}
 
     Examples
     --------
@@ -228,15 +225,11 @@ def unique_counts(x: Any) -> UniqueCounts:
 
     Raises
     ------
-    ArgumentError
-        `x` can't be read as an array.
-    DTypeError
-        `x` has a dtype without an order, or holds Python objects.
+    {unique_errors}
 
     Notes
     -----
-    A function of the array API; each NaN is one of its own, other than in `windrow.unique`. Values are sorted, which
-    the standard leaves open; how many there are is found when something needs it.
+    {unlike_unique}
 
     Examples
     --------
@@ -263,15 +256,11 @@ def unique_inverse(x: Any) -> UniqueInverse:
 
     Raises
     ------
-    ArgumentError
-        `x` can't be read as an array.
-    DTypeError
-        `x` has a dtype without an order, or holds Python objects.
+    {unique_errors}
 
     Notes
     -----
-    A function of the array API; each NaN is one of its own, other than in `windrow.unique`. Values are sorted, which
-    the standard leaves open; how many there are is found when something needs it.
+    {unlike_unique}
 
     Examples
     --------
@@ -299,15 +288,11 @@ def unique_all(x: Any) -> UniqueAll:
 
     Raises
     ------
-    ArgumentError
-        `x` can't be read as an array.
-    DTypeError
-        `x` has a dtype without an order, or holds Python objects.
+    {unique_errors}
 
     Notes
     -----
-    A function of the array API; each NaN is one of its own, other than in `windrow.unique`. Values are sorted, which
-    the standard leaves open; how many there are is found when something needs it.
+    {unlike_unique}
 
     Examples
     --------
@@ -353,8 +338,7 @@ def unique(
     ------
     ArgumentError
         `ar` can't be read as an array; or `axis` isn't an integer.
-    AxisError
-        The array has no such axis.
+    {AxisError}
     ShapeError
         `axis` is given for an array with fields.
     DTypeError
@@ -421,3 +405,6 @@ def _unpacked(x: Array, shape: tuple[int, ...], axis: int) -> Steps:
     rows = make(BlockFunction("order.searching:unpack_rows", axes=((0,),)), (x,), grid, dtype)
     yield from ()
     return moveaxis(rows.reshape(x.shape[0], *shape), 0, axis)
+
+
+SORTING.fill(__name__)

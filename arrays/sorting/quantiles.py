@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
+from .docstrings import SORTING
 from .ranking import find_quantiles
 
 if TYPE_CHECKING:
@@ -39,21 +40,7 @@ def quantile(
         Real numbers; dates and times too.
     q : float or sequence of float
         Which ones, from 0 to 1. Lazy ones are found when the result is computed.
-    axis : int, sequence of int or None
-        The axes to reduce; None: all.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
-    overwrite_input : bool
-        As in NumPy; nothing is overwritten.
-    method : str
-        How to choose where elements surround a quantile: inverted_cdf, averaged_inverted_cdf, closest_observation,
-        interpolated_inverted_cdf, hazen, weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint,
-        nearest.
-    keepdims : bool
-        Whether the reduced axes stay, as size-1 axes.
-    weights : array_like, optional
-        How much each element counts, or each position along the one axis, for `method="inverted_cdf"` alone; None: all
-        alike. The axes are brought into one chunk then.
+    {axis, out, overwrite_input, method, keepdims, weights}
 
     Returns
     -------
@@ -66,18 +53,11 @@ def quantile(
     ArgumentError
         `a` can't be read as an array; `q` isn't real numbers from 0 to 1, or has more than two axes; `method` is
         unknown, or isn't "inverted_cdf" with weights.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There are no elements along the axes; `weights` has neither the shape of `a` nor the length of the one axis, or
-        the result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't real numbers, dates or times, or the result isn't cast to the dtype of `out`.
+    {quantile_errors}
 
     Notes
     -----
-    Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
-    where there are more than 32 such axes side by side, each is brought into one chunk.
+    {exact}
 
     Examples
     --------
@@ -111,21 +91,7 @@ def percentile(
         Real numbers; dates and times too.
     q : float or sequence of float
         Which ones, from 0 to 100. Lazy ones are found when the result is computed.
-    axis : int, sequence of int or None
-        The axes to reduce; None: all.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
-    overwrite_input : bool
-        As in NumPy; nothing is overwritten.
-    method : str
-        How to choose where elements surround a quantile: inverted_cdf, averaged_inverted_cdf, closest_observation,
-        interpolated_inverted_cdf, hazen, weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint,
-        nearest.
-    keepdims : bool
-        Whether the reduced axes stay, as size-1 axes.
-    weights : array_like, optional
-        How much each element counts, or each position along the one axis, for `method="inverted_cdf"` alone; None: all
-        alike. The axes are brought into one chunk then.
+    {axis, out, overwrite_input, method, keepdims, weights}
     internal_method : {"default", "dask", "tdigest"}
         As dask has it; it makes no difference.
 
@@ -140,18 +106,11 @@ def percentile(
     ArgumentError
         `a` can't be read as an array; `q` isn't real numbers from 0 to 100, or has more than two axes; `method` is
         unknown, or isn't "inverted_cdf" with weights; or `internal_method` is unknown.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There are no elements along the axes; `weights` has neither the shape of `a` nor the length of the one axis, or
-        the result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't real numbers, dates or times, or the result isn't cast to the dtype of `out`.
+    {quantile_errors}
 
     Notes
     -----
-    Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
-    where there are more than 32 such axes side by side, each is brought into one chunk.
+    {exact}
 
     Examples
     --------
@@ -177,14 +136,7 @@ def median(
     ----------
     a : array_like of real numbers
         Numbers, dates or times.
-    axis : int, sequence of int or None
-        The axes to reduce; None: all.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
-    overwrite_input : bool
-        As in NumPy; nothing is overwritten.
-    keepdims : bool
-        Whether the reduced axes stay, as size-1 axes.
+    {axis, out, overwrite_input, keepdims}
 
     Returns
     -------
@@ -193,19 +145,11 @@ def median(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; or `axis` isn't an integer.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        An axis is named twice, or the result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't numbers, dates or times, or the result isn't cast to the dtype of `out`.
+    {median_errors}
 
     Notes
     -----
-    Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
-    where there are more than 32 such axes side by side, each is brought into one chunk.
+    {exact}
 
     Examples
     --------
@@ -235,21 +179,7 @@ def nanquantile(
         Real numbers; dates and times too.
     q : float or sequence of float
         Which ones, from 0 to 1. Lazy ones are found when the result is computed.
-    axis : int, sequence of int or None
-        The axes to reduce; None: all.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
-    overwrite_input : bool
-        As in NumPy; nothing is overwritten.
-    method : str
-        How to choose where elements surround a quantile: inverted_cdf, averaged_inverted_cdf, closest_observation,
-        interpolated_inverted_cdf, hazen, weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint,
-        nearest.
-    keepdims : bool
-        Whether the reduced axes stay, as size-1 axes.
-    weights : array_like, optional
-        How much each element counts, or each position along the one axis, for `method="inverted_cdf"` alone; None: all
-        alike. The axes are brought into one chunk then.
+    {axis, out, overwrite_input, method, keepdims, weights}
 
     Returns
     -------
@@ -262,17 +192,11 @@ def nanquantile(
     ArgumentError
         `a` can't be read as an array; `q` isn't real numbers from 0 to 1, or has more than two axes; `method` is
         unknown, or isn't "inverted_cdf" with weights.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        `weights` has neither the shape of `a` nor the length of the one axis, or the result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't real numbers, dates or times, or the result isn't cast to the dtype of `out`.
+    {nan_quantile_errors}
 
     Notes
     -----
-    Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
-    where there are more than 32 such axes side by side, each is brought into one chunk.
+    {exact}
 
     NumPy warns where all elements are NaN; here nothing does. Of an array without elements the result is that of
     `mean`, with its warning and without the axes of `q`, as in NumPy.
@@ -306,21 +230,7 @@ def nanpercentile(
         Real numbers; dates and times too.
     q : float or sequence of float
         Which ones, from 0 to 100. Lazy ones are found when the result is computed.
-    axis : int, sequence of int or None
-        The axes to reduce; None: all.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
-    overwrite_input : bool
-        As in NumPy; nothing is overwritten.
-    method : str
-        How to choose where elements surround a quantile: inverted_cdf, averaged_inverted_cdf, closest_observation,
-        interpolated_inverted_cdf, hazen, weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint,
-        nearest.
-    keepdims : bool
-        Whether the reduced axes stay, as size-1 axes.
-    weights : array_like, optional
-        How much each element counts, or each position along the one axis, for `method="inverted_cdf"` alone; None: all
-        alike. The axes are brought into one chunk then.
+    {axis, out, overwrite_input, method, keepdims, weights}
 
     Returns
     -------
@@ -333,17 +243,11 @@ def nanpercentile(
     ArgumentError
         `a` can't be read as an array; `q` isn't real numbers from 0 to 100, or has more than two axes; `method` is
         unknown, or isn't "inverted_cdf" with weights.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        `weights` has neither the shape of `a` nor the length of the one axis, or the result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't real numbers, dates or times, or the result isn't cast to the dtype of `out`.
+    {nan_quantile_errors}
 
     Notes
     -----
-    Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
-    where there are more than 32 such axes side by side, each is brought into one chunk.
+    {exact}
 
     NumPy warns where all elements are NaN; here nothing does. Of an array without elements the result is that of
     `mean`, with its warning and without the axes of `q`, as in NumPy.
@@ -371,14 +275,7 @@ def nanmedian(
     ----------
     a : array_like of real numbers
         Numbers, dates or times.
-    axis : int, sequence of int or None
-        The axes to reduce; None: all.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
-    overwrite_input : bool
-        As in NumPy; nothing is overwritten.
-    keepdims : bool
-        Whether the reduced axes stay, as size-1 axes.
+    {axis, out, overwrite_input, keepdims}
 
     Returns
     -------
@@ -387,19 +284,11 @@ def nanmedian(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; or `axis` isn't an integer.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        An axis is named twice, or the result doesn't broadcast to `out`.
-    DTypeError
-        `a` isn't numbers, dates or times, or the result isn't cast to the dtype of `out`.
+    {median_errors}
 
     Notes
     -----
-    Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
-    where there are more than 32 such axes side by side, each is brought into one chunk.
+    {exact}
 
     Examples
     --------
@@ -409,3 +298,6 @@ def nanmedian(
     np.float64(2.5)
     """
     return find_quantiles("nanmedian", a, 0.5, axis, out, "median", keepdims, None, overwrite_input)
+
+
+SORTING.fill(__name__)

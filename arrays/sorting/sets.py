@@ -17,6 +17,7 @@ from ..ops.elementwise.ufuncs import logical_and, logical_not
 from ..ops.moves.joining import concatenate
 from ..ops.moves.reshaping import ravel
 from .distinct import borders, find_distinct, unique
+from .docstrings import SORTING
 from .samples import sort_pair
 from .search import isin
 from .sorts import gather_line
@@ -51,10 +52,7 @@ def union1d(ar1: Any, ar2: Any) -> Array:
 
     Raises
     ------
-    ArgumentError
-        `ar1` or `ar2` can't be read as an array.
-    DTypeError
-        The elements can't be compared, such as dates and numbers.
+    {set_errors}
 
     Notes
     -----
@@ -90,10 +88,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
     Raises
     ------
-    ArgumentError
-        `ar1` or `ar2` can't be read as an array.
-    DTypeError
-        The elements can't be compared, such as dates and numbers.
+    {set_errors}
 
     Notes
     -----
@@ -134,10 +129,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
 
     Raises
     ------
-    ArgumentError
-        `ar1` or `ar2` can't be read as an array.
-    DTypeError
-        The elements can't be compared, such as dates and numbers.
+    {set_errors}
 
     Notes
     -----
@@ -174,10 +166,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
 
     Raises
     ------
-    ArgumentError
-        `ar1` or `ar2` can't be read as an array.
-    DTypeError
-        The elements can't be compared, such as dates and numbers.
+    {set_errors}
 
     Notes
     -----
@@ -241,3 +230,6 @@ def _alone(_a: Array, _b: Array, pair: _Pair, first_only: bool, dtype: np.dtype[
     values, where, begins, ends = yield from pair.steps()
     alone = logical_and(begins, ends)
     return astype(select(values, logical_and(alone, where < pair.first.size) if first_only else alone), dtype)
+
+
+SORTING.fill(__name__)

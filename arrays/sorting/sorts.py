@@ -26,6 +26,7 @@ from ..ops.moves.joining import stack
 from ..ops.moves.reshaping import ravel
 from ..ops.moves.taking import flip
 from .dealing import sort_long
+from .docstrings import SORTING
 from .samples import keep_readable, lexsort_long, order_long
 
 if TYPE_CHECKING:
@@ -82,12 +83,7 @@ def sort(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `axis`, `kind`, `order` or `descending` isn't what it may be.
-    AxisError
-        The array has no such axis.
-    DTypeError
-        `a` has a dtype without an order, or holds Python objects.
+    {sort_errors}
 
     Notes
     -----
@@ -122,8 +118,7 @@ def sort_complex(a: Any) -> Array:
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array.
+    {ArgumentError}
     AxisError
         `a` is 0-d.
     DTypeError
@@ -177,12 +172,7 @@ def argsort(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `axis`, `kind`, `order` or `descending` isn't what it may be.
-    AxisError
-        The array has no such axis.
-    DTypeError
-        `a` has a dtype without an order, or holds Python objects.
+    {sort_errors}
 
     Examples
     --------
@@ -219,13 +209,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `kth` isn't positions along the axis; or `axis`, `kind` or `order` isn't what it
-        may be.
-    AxisError
-        The array has no such axis.
-    DTypeError
-        `a` has a dtype without an order, or holds Python objects.
+    {part_errors}
 
     Notes
     -----
@@ -265,13 +249,7 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introsele
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `kth` isn't positions along the axis; or `axis`, `kind` or `order` isn't what it
-        may be.
-    AxisError
-        The array has no such axis.
-    DTypeError
-        `a` has a dtype without an order, or holds Python objects.
+    {part_errors}
 
     Notes
     -----
@@ -307,8 +285,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     ------
     ArgumentError
         There are no keys, or one can't be read as an array.
-    AxisError
-        The array has no such axis.
+    {AxisError}
     ShapeError
         The keys have several shapes.
 
@@ -422,3 +399,6 @@ def _along(name: str, x: Array, axis: int, descending: bool) -> Array:
     if not descending:
         return ordered
     return flip(ordered if name == "sort" else x.shape[axis] - 1 - ordered, axis)
+
+
+SORTING.fill(__name__)

@@ -12,6 +12,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, check_axis, make
 from ..chunking import coalesce
 from ..refitting import refittable
+from .docstrings import SORTING
 from .sorts import argsort, sort
 
 if TYPE_CHECKING:
@@ -42,12 +43,7 @@ def topk(a: Any, k: int, axis: int = -1) -> Array:
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `k` isn't an integer; or `axis` isn't an integer.
-    AxisError
-        The array has no such axis.
-    DTypeError
-        `a` has a dtype without an order.
+    {top_errors}
 
     Notes
     -----
@@ -92,12 +88,7 @@ def argtopk(a: Any, k: int, axis: int = -1) -> Array:
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `k` isn't an integer; or `axis` isn't an integer.
-    AxisError
-        The array has no such axis.
-    DTypeError
-        `a` has a dtype without an order.
+    {top_errors}
 
     Notes
     -----
@@ -162,3 +153,6 @@ def _short(values: Array, count: int, axis: int) -> Grid:
     axes = list(values.expr.grid.axes)
     axes[axis] = Axis.whole(int(count))
     return Grid(axes)
+
+
+SORTING.fill(__name__)

@@ -14,6 +14,7 @@ from ..chunking.rechunk import regrid
 from ..ops.elementwise.functions import astype
 from ..ops.reductions import extremes
 from ..ops.reductions import sums as red
+from .docstrings import STATISTICS
 from .histograms import check_binnable, check_count, check_edges, check_range
 
 if TYPE_CHECKING:
@@ -55,11 +56,7 @@ def histogramdd(
     ------
     ArgumentError
         `sample` is neither an array nor a sequence, or `bins` isn't integers from 1 on or edges.
-    ShapeError
-        There are no dimensions; `bins` or `range` hasn't an entry for each; edges
-        decrease or aren't 1-D; a range isn't finite or falls; or coordinates or weights have other lengths.
-    DTypeError
-        Coordinates or weights aren't real numbers.
+    {histogram_errors}
 
     Notes
     -----
@@ -105,11 +102,7 @@ def histogram2d(
     ------
     ArgumentError
         `x` or `y` can't be read as an array; or `bins` isn't integers from 1 on or edges.
-    ShapeError
-        There are no dimensions; `bins` or `range` hasn't an entry for each; edges
-        decrease or aren't 1-D; a range isn't finite or falls; or coordinates or weights have other lengths.
-    DTypeError
-        Coordinates or weights aren't real numbers.
+    {histogram_errors}
 
     Examples
     --------
@@ -212,3 +205,6 @@ def _count(operation: str, columns: list[Array], edges: list[Array], even: tuple
         operand_axes += ((0,),)
     op = BlockFunction("statistics.histograms:joint", (even, weights is not None), operand_axes)
     return red.sum(make(op, operands, grid, np.float64), 0)
+
+
+STATISTICS.fill(__name__)

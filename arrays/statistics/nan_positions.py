@@ -8,6 +8,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, check_axis, make
 from ..ops.outputs import deliver_positions
 from ..ops.reductions import extremes
+from .docstrings import STATISTICS
 from .nans import has_nan
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
         Numbers, dates or times.
     axis : int or None
         The axis along which to look; None: the array flattened in C order.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {out}
     keepdims : bool
         Whether the reduced axis stays, as a size-1 axis.
 
@@ -40,14 +40,7 @@ def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; or `axis` isn't an integer.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There are no elements along the axis, or the result doesn't broadcast to `out`.
-    ValueError
-        When it is computed: all elements along the axis are NaN (NumPy raises at the call).
+    {position_errors}
 
     Examples
     --------
@@ -67,8 +60,7 @@ def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
         Numbers, dates or times.
     axis : int or None
         The axis along which to look; None: the array flattened in C order.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {out}
     keepdims : bool
         Whether the reduced axis stays, as a size-1 axis.
 
@@ -79,14 +71,7 @@ def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; or `axis` isn't an integer.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There are no elements along the axis, or the result doesn't broadcast to `out`.
-    ValueError
-        When it is computed: all elements along the axis are NaN (NumPy raises at the call).
+    {position_errors}
 
     Examples
     --------
@@ -107,3 +92,6 @@ def _position(operation: str, a: Any, axis: int | None, keepdims: bool) -> Array
     return make(
         BlockFunction("elements.checks:check_found", (operation,)), (position,), position.expr.grid, position.dtype
     )
+
+
+STATISTICS.fill(__name__)

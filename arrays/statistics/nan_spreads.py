@@ -14,6 +14,7 @@ from ..ops.outputs import deliver_inexact
 from ..ops.reductions import sums as red
 from ..ops.reductions.nodes import check_freedom, find_axes, is_usual, warn_of_few
 from ..ops.reductions.spreads import std, var
+from .docstrings import STATISTICS
 from .nans import check_numbers, count_not_nan, inexact_dtype, nanmean
 
 if TYPE_CHECKING:
@@ -41,22 +42,15 @@ def nanvar(
 
     Parameters
     ----------
-    a : array_like
-        Numbers; dtypes without NaN are reduced as a whole.
-    axis : int, tuple of int or None
-        The axes to reduce; None: all.
+    {a, axis}
     dtype : dtype, optional
         In which to compute, of floating-point or complex numbers; None: that of `a`, float64 for integers and bool.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {out}
     ddof : float
         Taken off the number of elements by which is divided.
-    keepdims : bool
-        Whether the reduced axes stay, as size-1 axes.
-    where : array of bool
-        Which elements count; broadcasts with `a`. True: all.
+    {keepdims, where}
     mean : array_like, optional
-        The means, with size-1 axes in the place of the reduced ones, where they are known; None: they are found.
+        The means where they are known, with size-1 axes in the place of the reduced ones; None: they are computed.
     correction : float, optional
         The array API's name of `ddof`; only one of them may be given.
 
@@ -68,15 +62,7 @@ def nanvar(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `ddof` isn't a number, or is given with `correction`; or `dtype` is of integers,
-        and `a` isn't.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        `where` or `mean` doesn't broadcast; or `out` has another shape than the result.
-    DTypeError
-        `a` isn't numbers or bool, `dtype` isn't of numbers, or the result isn't cast to the dtype of `out`.
+    {spread_errors}
 
     Notes
     -----
@@ -107,22 +93,15 @@ def nanstd(
 
     Parameters
     ----------
-    a : array_like
-        Numbers; dtypes without NaN are reduced as a whole.
-    axis : int, tuple of int or None
-        The axes to reduce; None: all.
+    {a, axis}
     dtype : dtype, optional
         In which to compute, of floating-point or complex numbers; None: that of `a`, float64 for integers and bool.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    {out}
     ddof : float
         Taken off the number of elements by which is divided.
-    keepdims : bool
-        Whether the reduced axes stay, as size-1 axes.
-    where : array of bool
-        Which elements count; broadcasts with `a`. True: all.
+    {keepdims, where}
     mean : array_like, optional
-        The means, with size-1 axes in the place of the reduced ones, where they are known; None: they are found.
+        The means where they are known, with size-1 axes in the place of the reduced ones; None: they are computed.
     correction : float, optional
         The array API's name of `ddof`; only one of them may be given.
 
@@ -134,15 +113,7 @@ def nanstd(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `ddof` isn't a number, or is given with `correction`; or `dtype` is of integers,
-        and `a` isn't.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        `where` or `mean` doesn't broadcast; or `out` has another shape than the result.
-    DTypeError
-        `a` isn't numbers or bool, `dtype` isn't of numbers, or the result isn't cast to the dtype of `out`.
+    {spread_errors}
 
     Notes
     -----
@@ -199,3 +170,6 @@ def _spread(
         grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
         spread = make(Reduce(operation, axes, bool(keepdims), free), (array,), grid, np.finfo(array.dtype).dtype)
     return deliver_inexact(operation, astype(spread, target), out)
+
+
+STATISTICS.fill(__name__)

@@ -26,6 +26,7 @@ from ..ops.reductions.nodes import (
     warn_of_few,
 )
 from ..values import assigned, hold
+from .docstrings import STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,18 +59,13 @@ def nansum(
     ----------
     a : array_like
         Numbers; dtypes without NaN are reduced as a whole, and so are times, where NaT stays, as in NumPy.
-    axis : int, tuple of int or None
-        The axes to reduce; None: all.
+    {axis}
     dtype : dtype, optional
         In which to compute, and that of the result; None: that of `a`, for small integers and bool int64 or uint64.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
-    keepdims : bool
-        Whether the reduced axes stay, as size-1 axes.
+    {out, keepdims}
     initial : scalar, optional
         Added to each sum; None: nothing.
-    where : array of bool
-        Which elements count; broadcasts with `a`. True: all.
+    {where}
 
     Returns
     -------
@@ -78,14 +74,7 @@ def nansum(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        `where` doesn't broadcast, an axis is named twice, or `out` has another shape than the result.
-    DTypeError
-        `a` isn't numbers, `dtype` is no dtype, `where` isn't bool, or the result isn't cast to the dtype of `out`.
+    {sum_errors}
 
     Examples
     --------
@@ -113,20 +102,13 @@ def nanprod(
 
     Parameters
     ----------
-    a : array_like
-        Numbers; dtypes without NaN are reduced as a whole.
-    axis : int, tuple of int or None
-        The axes to reduce; None: all.
+    {a, axis}
     dtype : dtype, optional
         In which to compute, and that of the result; None: that of `a`, for small integers and bool int64 or uint64.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
-    keepdims : bool
-        Whether the reduced axes stay, as size-1 axes.
+    {out, keepdims}
     initial : scalar, optional
         Each product is multiplied by it; None: by nothing.
-    where : array of bool
-        Which elements count; broadcasts with `a`. True: all.
+    {where}
 
     Returns
     -------
@@ -135,14 +117,7 @@ def nanprod(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        `where` doesn't broadcast, an axis is named twice, or `out` has another shape than the result.
-    DTypeError
-        `a` isn't numbers, `dtype` is no dtype, `where` isn't bool, or the result isn't cast to the dtype of `out`.
+    {sum_errors}
 
     Examples
     --------
@@ -164,14 +139,7 @@ def nanmin(
 
     Parameters
     ----------
-    a : array_like
-        Numbers; dtypes without NaN are reduced as a whole.
-    axis : int, tuple of int or None
-        The axes to reduce; None: all.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
-    keepdims : bool
-        Whether the reduced axes stay, as size-1 axes.
+    {a, axis, out, keepdims}
     initial : scalar, optional
         No result is greater; None: there must be elements.
     where : array of bool
@@ -184,14 +152,7 @@ def nanmin(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There are no elements, or `where` is given, without `initial`; or `out` has another shape than the result.
-    DTypeError
-        `a` isn't numbers, dates or times, `where` isn't bool, or the result isn't cast to the dtype of `out`.
+    {extreme_errors}
 
     Notes
     -----
@@ -213,14 +174,7 @@ def nanmax(
 
     Parameters
     ----------
-    a : array_like
-        Numbers; dtypes without NaN are reduced as a whole.
-    axis : int, tuple of int or None
-        The axes to reduce; None: all.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
-    keepdims : bool
-        Whether the reduced axes stay, as size-1 axes.
+    {a, axis, out, keepdims}
     initial : scalar, optional
         No result is less; None: there must be elements.
     where : array of bool
@@ -233,14 +187,7 @@ def nanmax(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array.
-    AxisError
-        The array has no such axis.
-    ShapeError
-        There are no elements, or `where` is given, without `initial`; or `out` has another shape than the result.
-    DTypeError
-        `a` isn't numbers, dates or times, `where` isn't bool, or the result isn't cast to the dtype of `out`.
+    {extreme_errors}
 
     Notes
     -----
@@ -262,19 +209,11 @@ def nanmean(
 
     Parameters
     ----------
-    a : array_like
-        Numbers; dtypes without NaN are reduced as a whole.
-    axis : int, tuple of int or None
-        The axes to reduce; None: all.
+    {a, axis}
     dtype : dtype, optional
         In which to compute, and that of the result; of floating-point or complex numbers where `a` holds such. None:
         that of `a`, float64 for integers and bool.
-    out : Array or numpy.ndarray, optional
-        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
-    keepdims : bool
-        Whether the reduced axes stay, as size-1 axes.
-    where : array of bool
-        Which elements count; broadcasts with `a`. True: all.
+    {out, keepdims, where}
 
     Returns
     -------
@@ -285,8 +224,7 @@ def nanmean(
     ------
     ArgumentError
         `a` can't be read as an array; or `dtype` isn't of floating-point or complex numbers, and `a` is.
-    AxisError
-        The array has no such axis.
+    {AxisError}
     ShapeError
         `where` doesn't broadcast, an axis is named twice, or `out` has another shape than the result.
     DTypeError
@@ -402,3 +340,6 @@ def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, m
     else:
         extreme = plain(array, axis, keepdims=keepdims)
     return extreme if initial is None else pair(extreme, initial)
+
+
+STATISTICS.fill(__name__)

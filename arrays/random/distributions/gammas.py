@@ -191,7 +191,11 @@ class Gammas(Drawing):
 
         Parameters
         ----------
-        {dfnum, dfden, size, chunks}
+        dfnum : float or array
+            Degrees of freedom of the numerator; positive.
+        dfden : float or array
+            Degrees of freedom of the denominator; positive.
+        {size, chunks}
 
         Returns
         -------
@@ -219,7 +223,10 @@ class Gammas(Drawing):
 
         Parameters
         ----------
-        {dfnum, dfden}
+        dfnum : float or array
+            Degrees of freedom of the numerator; positive.
+        dfden : float or array
+            Degrees of freedom of the denominator; positive.
         nonc : float or array
             Noncentrality of the numerator; not negative.
         {size, chunks}

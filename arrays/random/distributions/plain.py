@@ -72,7 +72,11 @@ class Plain(Drawing):
 
         Parameters
         ----------
-        {low_high, size, dtype_of_integers}
+        low, high : int or array of int
+            The first integer, and the end, which isn't drawn; `high` left out: from 0 up to `low`. Arrays broadcast.
+        {size}
+        dtype : dtype of integers, or bool
+            What is drawn: integers, or bool.
         endpoint : bool
             Whether `high` itself is drawn too.
         {chunks}

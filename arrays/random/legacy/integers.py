@@ -25,7 +25,12 @@ class LegacyIntegers(Plain):
 
         Parameters
         ----------
-        {low_high, size, dtype_of_integers, chunks}
+        low, high : int or array of int
+            The first integer, and the end, which isn't drawn; `high` left out: from 0 up to `low`. Arrays broadcast.
+        {size}
+        dtype : dtype of integers, or bool
+            What is drawn: integers, or bool.
+        {chunks}
 
         Returns
         -------

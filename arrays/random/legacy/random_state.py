@@ -194,7 +194,9 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Parameters
         ----------
-        {shape, chunks}
+        *shape : int
+            Lengths of the axes; none: a single number.
+        {chunks}
 
         Returns
         -------
@@ -218,7 +220,9 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
         Parameters
         ----------
-        {shape, chunks}
+        *shape : int
+            Lengths of the axes; none: a single number.
+        {chunks}
 
         Returns
         -------
@@ -320,7 +324,12 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         ----------
         a : int or array_like
             Choose from the integers from 0 on below it, or from the elements of an array.
-        {size_of_choice, replace, p}
+        size : int, tuple of int or None
+            Shape of what is chosen; None: a single one.
+        replace : bool
+            Whether one may be chosen again.
+        p : array_like, optional
+            How likely each is, adding up to 1, 1-D; None: equally. It is brought into one chunk.
         chunks : int, str, tuple, dict or None
             Chunk sizes of what is chosen.
 
