@@ -19,6 +19,7 @@ from ..ops.elementwise.functions import where
 from ..ops.moves.axis_moves import expand_dims, moveaxis
 from ..ops.outputs import deliver_reduced
 from ..ops.reductions.sums import sum
+from .docstrings import CREATION
 from .ranges import arange
 
 if TYPE_CHECKING:
@@ -53,9 +54,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
         Axes of the matrices' rows and columns.
     dtype : dtype, optional
         In which to add; None: as for `sum`.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
+    {out}
 
     Returns
     -------
@@ -165,8 +164,7 @@ def diag(v: Any, k: int = 0) -> Array:
     ----------
     v : array_like, 1-D or 2-D
         A matrix, or the elements of the diagonal.
-    k : int
-        The diagonal: 0 is the main one, positive ones lie above it.
+    {k}
 
     Returns
     -------
@@ -223,8 +221,7 @@ def diagflat(v: Any, k: int = 0) -> Array:
     ----------
     v : array_like
         The elements, in C order.
-    k : int
-        The diagonal: 0 is the main one, positive ones lie above it.
+    {k}
 
     Returns
     -------
@@ -278,8 +275,7 @@ def tril(m: Any, k: int = 0) -> Array:
     ----------
     m : array_like (..., M, N)
         Matrices along the last two axes; a 1-D array is each row of a square.
-    k : int
-        The diagonal: 0 is the main one, positive ones lie above it.
+    {k}
 
     Returns
     -------
@@ -312,8 +308,7 @@ def triu(m: Any, k: int = 0) -> Array:
     ----------
     m : array_like (..., M, N)
         Matrices along the last two axes; a 1-D array is each row of a square.
-    k : int
-        The diagonal: 0 is the main one, positive ones lie above it.
+    {k}
 
     Returns
     -------
@@ -387,3 +382,6 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     grid = Grid([rows, Axis.whole(count)])
     op = BlockFunction("linalg.diagonals:vander", (count, bool(increasing)), ((0,),))
     return make(op, (regrid(vector, Grid([rows])),), grid, dtype)
+
+
+CREATION.fill(__name__)

@@ -13,6 +13,7 @@ from ..chunking.rechunk import regrid
 from ..ops.elementwise.nodes import cast_values
 from ..ops.moves.broadcasting import broadcast_to
 from ..values import copied, hold
+from .docstrings import CREATION
 
 if TYPE_CHECKING:
     from ...graph.expr.expr import DType
@@ -40,19 +41,12 @@ def full(
 
     Parameters
     ----------
-    shape : int or tuple of int
-        Length of each axis.
+    {shape}
     fill_value : scalar or array_like
         The value; an array broadcasts to `shape`.
     dtype : dtype, optional
         Of the result; None: that of `fill_value`.
-    order : str
-        Accepted for NumPy and ignored: chunks are in C order.
-    device : str, optional
-        Accepted for the array API standard: None or "cpu", the only device.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
-        `normalize_chunks`.
+    {order, device, chunks}
 
     Returns
     -------
@@ -67,10 +61,7 @@ def full(
         `shape` has a negative length, or 2**63 elements or more. `fill_value` doesn't broadcast to `shape`.
     RangeError
         `fill_value` is a number of Python's that the dtype can't hold.
-    DTypeError
-        `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {DTypeError, ChunksError}
 
     Examples
     --------
@@ -114,17 +105,7 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 
     Parameters
     ----------
-    shape : int or tuple of int
-        Length of each axis.
-    dtype : dtype, optional
-        Of the result; None: float64.
-    order : str
-        Accepted for NumPy and ignored: chunks are in C order.
-    device : str, optional
-        Accepted for the array API standard: None or "cpu", the only device.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
-        `normalize_chunks`.
+    {shape, dtype, order, device, chunks}
 
     Returns
     -------
@@ -133,14 +114,7 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 
     Raises
     ------
-    ArgumentError
-        `shape` is not an integer or a tuple of integers. `device` is neither None nor "cpu".
-    ShapeError
-        `shape` has a negative length, or 2**63 elements or more.
-    DTypeError
-        `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {shape_errors}
 
     Examples
     --------
@@ -157,17 +131,7 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
 
     Parameters
     ----------
-    shape : int or tuple of int
-        Length of each axis.
-    dtype : dtype, optional
-        Of the result; None: float64.
-    order : str
-        Accepted for NumPy and ignored: chunks are in C order.
-    device : str, optional
-        Accepted for the array API standard: None or "cpu", the only device.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
-        `normalize_chunks`.
+    {shape, dtype, order, device, chunks}
 
     Returns
     -------
@@ -176,14 +140,7 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
 
     Raises
     ------
-    ArgumentError
-        `shape` is not an integer or a tuple of integers. `device` is neither None nor "cpu".
-    ShapeError
-        `shape` has a negative length, or 2**63 elements or more.
-    DTypeError
-        `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {shape_errors}
 
     Examples
     --------
@@ -200,17 +157,7 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 
     Parameters
     ----------
-    shape : int or tuple of int
-        Length of each axis.
-    dtype : dtype, optional
-        Of the result; None: float64.
-    order : str
-        Accepted for NumPy and ignored: chunks are in C order.
-    device : str, optional
-        Accepted for the array API standard: None or "cpu", the only device.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
-        `normalize_chunks`.
+    {shape, dtype, order, device, chunks}
 
     Returns
     -------
@@ -219,14 +166,7 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 
     Raises
     ------
-    ArgumentError
-        `shape` is not an integer or a tuple of integers. `device` is neither None nor "cpu".
-    ShapeError
-        `shape` has a negative length, or 2**63 elements or more.
-    DTypeError
-        `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {shape_errors}
 
     Notes
     -----
@@ -271,16 +211,7 @@ def zeros_like(
     ----------
     a : array_like
         The array to be like.
-    dtype : dtype, optional
-        Of the result; None: that of `a`.
-    order, subok : str, bool
-        Accepted for NumPy and ignored.
-    shape : int or tuple of int, optional
-        Of the result; None: that of `a`.
-    device : str, optional
-        Accepted for the array API standard: None or "cpu", the only device.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result; None: those of `a`, or "auto" with another shape.
+    {dtype_of_a, order_subok, shape_of_a, device, chunks_of_a}
 
     Returns
     -------
@@ -289,15 +220,7 @@ def zeros_like(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is not an integer
-        or a tuple of integers. `device` is neither None nor "cpu".
-    ShapeError
-        `shape` has a negative length, or 2**63 elements or more.
-    DTypeError
-        `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {like_errors}
 
     Examples
     --------
@@ -324,16 +247,7 @@ def ones_like(
     ----------
     a : array_like
         The array to be like.
-    dtype : dtype, optional
-        Of the result; None: that of `a`.
-    order, subok : str, bool
-        Accepted for NumPy and ignored.
-    shape : int or tuple of int, optional
-        Of the result; None: that of `a`.
-    device : str, optional
-        Accepted for the array API standard: None or "cpu", the only device.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result; None: those of `a`, or "auto" with another shape.
+    {dtype_of_a, order_subok, shape_of_a, device, chunks_of_a}
 
     Returns
     -------
@@ -342,15 +256,7 @@ def ones_like(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is not an integer
-        or a tuple of integers. `device` is neither None nor "cpu".
-    ShapeError
-        `shape` has a negative length, or 2**63 elements or more.
-    DTypeError
-        `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {like_errors}
 
     Examples
     --------
@@ -377,16 +283,7 @@ def empty_like(
     ----------
     a : array_like
         The array to be like.
-    dtype : dtype, optional
-        Of the result; None: that of `a`.
-    order, subok : str, bool
-        Accepted for NumPy and ignored.
-    shape : int or tuple of int, optional
-        Of the result; None: that of `a`.
-    device : str, optional
-        Accepted for the array API standard: None or "cpu", the only device.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result; None: those of `a`, or "auto" with another shape.
+    {dtype_of_a, order_subok, shape_of_a, device, chunks_of_a}
 
     Returns
     -------
@@ -395,15 +292,7 @@ def empty_like(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is not an integer
-        or a tuple of integers. `device` is neither None nor "cpu".
-    ShapeError
-        `shape` has a negative length, or 2**63 elements or more.
-    DTypeError
-        `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {like_errors}
 
     Examples
     --------
@@ -433,16 +322,7 @@ def full_like(
         The array to be like.
     fill_value : scalar or array_like
         The value; an array broadcasts to the shape. It is cast to the dtype.
-    dtype : dtype, optional
-        Of the result; None: that of `a`.
-    order, subok : str, bool
-        Accepted for NumPy and ignored.
-    shape : int or tuple of int, optional
-        Of the result; None: that of `a`.
-    device : str, optional
-        Accepted for the array API standard: None or "cpu", the only device.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result; None: those of `a`, or "auto" with another shape.
+    {dtype_of_a, order_subok, shape_of_a, device, chunks_of_a}
 
     Returns
     -------
@@ -460,8 +340,7 @@ def full_like(
         `fill_value` is a number of Python's that the dtype can't hold.
     DTypeError
         `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {ChunksError}
 
     Examples
     --------
@@ -470,3 +349,6 @@ def full_like(
     array([5, 5, 5])
     """
     return _like("full_like", a, fill_value, dtype, shape, chunks, device)
+
+
+CREATION.fill(__name__)

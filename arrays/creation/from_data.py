@@ -25,6 +25,7 @@ from ..ops.elementwise.functions import astype
 from ..ops.moves.axis_moves import expand_dims
 from ..ops.moves.joining import concatenate, stack
 from .arrow import arrow_pieces
+from .docstrings import CREATION
 from .not_arrays import refuse_source
 
 if TYPE_CHECKING:
@@ -92,8 +93,7 @@ def from_array(
         slicing; `lock` is no lock.
     DTypeError
         `x` holds Python objects, or is an Arrow array with nulls.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {ChunksError}
     FileError
         `x` belongs to a file that has been closed.
 
@@ -164,8 +164,7 @@ def asarray(
         To cast to; None: that of `a`.
     order : str, optional
         Accepted for NumPy and ignored: chunks are in C order.
-    device : str, optional
-        Accepted for the array API standard: None or "cpu", the only device.
+    {device}
     copy : bool, optional
         True: copy now what isn't lazy. False: raise where elements would have to be copied. None: copy where needed.
     chunks : int, str, tuple, dict or None
@@ -185,8 +184,7 @@ def asarray(
         `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
     BadValue
         `copy` is False, and `a` must be copied or cast.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {ChunksError}
 
     Examples
     --------
@@ -230,8 +228,7 @@ def array(
         To cast to; None: that of `object`.
     copy : bool or None
         Whether to copy now what isn't lazy.
-    order, subok : str, bool
-        Accepted for NumPy and ignored.
+    {order_subok}
     ndmin : int
         Least number of axes; size-1 axes are added in front.
     chunks : int, str, tuple, dict or None
@@ -252,8 +249,7 @@ def array(
         `object` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
     BadValue
         `copy` is False, and `object` must be copied or cast.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {ChunksError}
 
     Examples
     --------
@@ -307,8 +303,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
     ----------
     a : array_like
         The array. One of NumPy's is copied now; a lazy one isn't computed.
-    order, subok : str, bool
-        Accepted for NumPy and ignored.
+    {order_subok}
 
     Returns
     -------
@@ -353,3 +348,6 @@ def holds_lazy(x: Any) -> bool:
 def _stack_nested(x: Any) -> Array:
     """Stack a sequence in which there are lazy arrays."""
     return stack([_stack_nested(each) if holds_lazy(each) and not isinstance(each, ArrayBase) else each for each in x])
+
+
+CREATION.fill(__name__)

@@ -16,6 +16,7 @@ from ..ops.elementwise.ufuncs import equal, multiply, power
 from ..ops.moves.axis_moves import swapaxes
 from ..ops.moves.broadcasting import broadcast_to
 from ..ops.moves.joining import stack
+from .docstrings import CREATION
 from .filled import zeros
 from .ranges import arange, linspace
 
@@ -119,10 +120,7 @@ def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False, *
         `dimensions` is not an integer or a tuple of integers.
     ShapeError
         `dimensions` has a negative length, or 2**63 elements or more.
-    DTypeError
-        `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {DTypeError, ChunksError}
 
     Examples
     --------
@@ -186,10 +184,7 @@ def fromfunction(
         `function` is not callable, or `shape` is neither an integer nor a sequence of them.
     ShapeError
         `shape` has a negative length, or 2**63 elements or more.
-    DTypeError
-        `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {DTypeError, ChunksError}
 
     Examples
     --------
@@ -272,9 +267,7 @@ def logspace(
         Of the result; None: floating-point.
     axis : int
         0 or -1, since the result is 1-D.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
-        `normalize_chunks`.
+    {chunks}
 
     Returns
     -------
@@ -289,10 +282,7 @@ def logspace(
         `num` is negative.
     AxisError
         `axis` is neither 0 nor -1.
-    DTypeError
-        `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {DTypeError, ChunksError}
 
     Notes
     -----
@@ -336,9 +326,7 @@ def geomspace(
         Of the result; None: floating-point.
     axis : int
         0 or -1, since the result is 1-D.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
-        `normalize_chunks`.
+    {chunks}
 
     Returns
     -------
@@ -353,10 +341,7 @@ def geomspace(
         `start` or `stop` is zero or complex, their signs differ, or `num` is negative.
     AxisError
         `axis` is neither 0 nor -1.
-    DTypeError
-        `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {DTypeError, ChunksError}
 
     Notes
     -----
@@ -388,3 +373,6 @@ def geomspace(
 def _number(operation: str, argument: str, value: Any) -> None:
     if isinstance(value, ArrayBase) or np.ndim(value) or np.asarray(value).dtype.kind not in "biufc":
         raise ArgumentError(bad(operation, argument, value, "a number"))
+
+
+CREATION.fill(__name__)

@@ -16,6 +16,7 @@ from ..ops.elementwise.nodes import cast
 from ..ops.elementwise.ufuncs import add, divide, equal, floor, greater_equal, multiply, subtract
 from ..ops.moves.axis_moves import moveaxis
 from ..values import assigned, hold
+from .docstrings import CREATION
 
 if TYPE_CHECKING:
     from ...graph.expr.expr import DType
@@ -55,11 +56,7 @@ def arange(
         Distance between elements; negative: downwards.
     dtype : dtype, optional
         Of the result; None: from the arguments. A date given as a string needs it.
-    device : str, optional
-        Accepted for the array API standard: None or "cpu", the only device.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
-        `normalize_chunks`.
+    {device, chunks}
 
     Returns
     -------
@@ -72,12 +69,10 @@ def arange(
         `start`, `stop` or `step` is not a real number, date or time. `device` is neither None nor "cpu".
     ShapeError
         `step` is zero, an argument is not finite or beyond 64-bit integers, or there would be too many elements.
-    DTypeError
-        `dtype` is not a NumPy dtype, or one of Python objects.
+    {DTypeError}
     RangeError
         `dtype` can't hold the first number or the second.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {ChunksError}
 
     Notes
     -----
@@ -194,8 +189,7 @@ def linspace(
         Of the result; None: floating-point. Numbers are rounded down for an integer dtype.
     axis : int
         Position of the new axis in the result, where `start` or `stop` is an array.
-    device : str, optional
-        Accepted for the array API standard: None or "cpu", the only device.
+    {device}
     chunks : int, str, tuple, dict or None
         Chunks of the result where `start` and `stop` are numbers.
 
@@ -214,10 +208,7 @@ def linspace(
         `num` is negative, or `start` and `stop` don't broadcast.
     AxisError
         `axis` is out of range for the result.
-    DTypeError
-        `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {DTypeError, ChunksError}
 
     Examples
     --------
@@ -291,17 +282,7 @@ def eye(
         Number of rows.
     M : int, optional
         Number of columns; None: N.
-    k : int
-        The diagonal: 0 is the main one, positive ones lie above it.
-    dtype : dtype, optional
-        Of the result; None: float64.
-    order : str
-        Accepted for NumPy and ignored: chunks are in C order.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
-        `normalize_chunks`.
-    device : str, optional
-        Accepted for the array API standard: None or "cpu", the only device.
+    {k, dtype, order, chunks, device}
 
     Returns
     -------
@@ -314,10 +295,7 @@ def eye(
         `N`, `M` or `k` is not an integer. `device` is neither None nor "cpu".
     ShapeError
         `N` or `M` is negative, or there would be 2**63 elements or more.
-    DTypeError
-        `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {DTypeError, ChunksError}
 
     Examples
     --------
@@ -339,11 +317,7 @@ def identity(n: int, dtype: Any = None, *, chunks: Any = "auto") -> Array:
     ----------
     n : int
         Number of rows and columns.
-    dtype : dtype, optional
-        Of the result; None: float64.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
-        `normalize_chunks`.
+    {dtype, chunks}
 
     Returns
     -------
@@ -356,10 +330,7 @@ def identity(n: int, dtype: Any = None, *, chunks: Any = "auto") -> Array:
         `n` is not an integer.
     ShapeError
         `n` is negative.
-    DTypeError
-        `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {DTypeError, ChunksError}
 
     Examples
     --------
@@ -379,13 +350,10 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, chunks: An
         Number of rows.
     M : int, optional
         Number of columns; None: N.
-    k : int
-        The diagonal: 0 is the main one, positive ones lie above it.
+    {k}
     dtype : dtype
         Of the result.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
-        `normalize_chunks`.
+    {chunks}
 
     Returns
     -------
@@ -398,10 +366,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, chunks: An
         `N` or `M` is not an integer.
     ShapeError
         `N` or `M` is negative, or there would be 2**63 elements or more.
-    DTypeError
-        `dtype` is not a NumPy dtype, or one of Python objects.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {DTypeError, ChunksError}
 
     Examples
     --------
@@ -415,3 +380,6 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, chunks: An
     i = arange(shape[0], chunks=(rows.sizes(),)).reshape(-1, 1)
     j = arange(-k, shape[1] - k, chunks=(columns.sizes(),))
     return astype(greater_equal(i, j), dtype)
+
+
+CREATION.fill(__name__)

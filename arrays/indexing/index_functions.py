@@ -11,6 +11,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, check_shape, make
 from ..chunking.rechunk import align_chunks
 from ..creation.ranges import arange, tri
+from ..docstrings import COMMON
 from ..ops.moves.reshaping import reshape
 from .nonzero import nonzero
 
@@ -188,8 +189,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto")
     ----------
     n : int
         Number of rows.
-    k : int
-        The diagonal: 0 is the main one, positive ones lie above it.
+    {k}
     m : int, optional
         Number of columns; None: n.
     chunks : int, str, tuple, dict or None
@@ -206,8 +206,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto")
         `n` or `m` is not an integer.
     ShapeError
         `n` or `m` is negative.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {ChunksError}
 
     Examples
     --------
@@ -225,8 +224,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto")
     ----------
     n : int
         Number of rows.
-    k : int
-        The diagonal: 0 is the main one, positive ones lie above it.
+    {k}
     m : int, optional
         Number of columns; None: n.
     chunks : int, str, tuple, dict or None
@@ -243,8 +241,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto")
         `n` or `m` is not an integer.
     ShapeError
         `n` or `m` is negative.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {ChunksError}
 
     Examples
     --------
@@ -270,8 +267,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
     ----------
     arr : array_like, 2-D
         The matrix; only its shape counts.
-    k : int
-        The diagonal: 0 is the main one, positive ones lie above it.
+    {k}
 
     Returns
     -------
@@ -300,8 +296,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
     ----------
     arr : array_like, 2-D
         The matrix; only its shape counts.
-    k : int
-        The diagonal: 0 is the main one, positive ones lie above it.
+    {k}
 
     Returns
     -------
@@ -425,3 +420,6 @@ def ix_(*args: Any) -> tuple[Array, ...]:
         shape[i] = array.shape[0] if array.shape[0] is not None else len(array)
         arrays.append(reshape(array if array.size else array.astype(np.intp), tuple(shape)))
     return tuple(arrays)
+
+
+COMMON.fill(__name__)

@@ -10,6 +10,7 @@ from ...graph.errors import bad
 from ..base import as_array, check_axis
 from ..ops.moves.axis_moves import transpose
 from .common import MatrixError
+from .docstrings import LINALG
 from .factors.elimination import inv, solve
 
 if TYPE_CHECKING:
@@ -48,8 +49,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Array:
         `axes` names an axis that `a` hasn't.
     ShapeError
         The sizes of the first and the other axes of `a` aren't that of `b`.
-    DTypeError
-        `a` or `b` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    {DTypeError}
     numpy.linalg.LinAlgError
         When it is computed: there is no single solution.
 
@@ -95,8 +95,7 @@ def tensorinv(a: Any, ind: int = 2) -> Array:
         `a` can't be read as an array; or `ind` isn't a positive integer.
     ShapeError
         The first `ind` axes have another number of elements than the others.
-    DTypeError
-        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    {DTypeError}
     numpy.linalg.LinAlgError
         When it is computed: there is no inverse.
 
@@ -119,3 +118,6 @@ def tensorinv(a: Any, ind: int = 2) -> Array:
         )
     n = math.prod(rest)
     return inv(x.reshape(n, n)).reshape((*rest, *front))
+
+
+LINALG.fill(__name__)

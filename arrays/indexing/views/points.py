@@ -11,6 +11,7 @@ from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import IndexingError, bad
 from ...base import ArrayBase, as_array, check_axis
 from ...chunking.rechunk import regrid
+from ...docstrings import COMMON
 from ...ops.moves.axis_moves import moveaxis
 from ...ops.moves.taking import take
 from ..keys import expand_ellipsis
@@ -86,8 +87,7 @@ def shuffle(x: Any, indexer: Sequence[Sequence[int]], axis: int, chunks: Any = "
     ------
     ArgumentError
         `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
-    AxisError
-        `axis` is out of range for the array.
+    {AxisError}
     DTypeError
         `x` holds Python objects.
     IndexingError
@@ -119,3 +119,6 @@ def shuffle(x: Any, indexer: Sequence[Sequence[int]], axis: int, chunks: Any = "
     axes = list(shuffled.expr.grid.axes)
     axes[at] = Axis.of_sizes(sizes)
     return regrid(shuffled, Grid(axes))
+
+
+COMMON.fill(__name__)

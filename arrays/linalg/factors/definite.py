@@ -11,6 +11,7 @@ from ...ops.elementwise.ufuncs import conjugate
 from ...ops.moves.axis_moves import matrix_transpose
 from ...refitting import refittable
 from ..common import by_blocks, map_stacks, matrices, panel_width, part, place_parts, step, wide
+from ..docstrings import LINALG
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -41,12 +42,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array.
-    ShapeError
-        The matrices aren't square.
-    DTypeError
-        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    {ArgumentError, ShapeError, DTypeError}
     numpy.linalg.LinAlgError
         When it is computed: a matrix isn't positive definite.
 
@@ -117,3 +113,6 @@ def factor_blocks(x: Array, width: int) -> Array:
             parts.append((lower, hi, lo))
     axis = Axis.regular(n, width)
     return place_parts(parts, Grid([axis, axis]) if x.expr.grid.nblocks == 1 else x.expr.grid)
+
+
+LINALG.fill(__name__)

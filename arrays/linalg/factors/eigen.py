@@ -9,6 +9,7 @@ import numpy as np
 from ....graph.errors import ArgumentError, bad
 from ...ops.elementwise.functions import real
 from ..common import map_stacks, matrices, real_dtype
+from ..docstrings import LINALG
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -46,8 +47,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 
     Parameters
     ----------
-    a : array_like (..., M, M)
-        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
+    {square}
     UPLO : {"L", "U"}
         Which triangle is read, the lower or the upper one; the other is taken as its conjugate.
 
@@ -59,14 +59,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `UPLO` is unknown.
-    ShapeError
-        The matrices aren't square.
-    DTypeError
-        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
-    numpy.linalg.LinAlgError
-        When it is computed: eigenvalues don't converge, as with NaN.
+    {hermitian_errors}
 
     Notes
     -----
@@ -91,8 +84,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:
 
     Parameters
     ----------
-    a : array_like (..., M, M)
-        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
+    {square}
     UPLO : {"L", "U"}
         Which triangle is read, the lower or the upper one; the other is taken as its conjugate.
 
@@ -103,14 +95,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `UPLO` is unknown.
-    ShapeError
-        The matrices aren't square.
-    DTypeError
-        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
-    numpy.linalg.LinAlgError
-        When it is computed: eigenvalues don't converge, as with NaN.
+    {hermitian_errors}
 
     Notes
     -----
@@ -133,8 +118,7 @@ def eig(a: Any) -> EigResult:
 
     Parameters
     ----------
-    a : array_like (..., M, M)
-        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
+    {square}
 
     Returns
     -------
@@ -143,14 +127,7 @@ def eig(a: Any) -> EigResult:
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array.
-    ShapeError
-        The matrices aren't square.
-    DTypeError
-        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
-    numpy.linalg.LinAlgError
-        When it is computed: a matrix holds infinity or NaN.
+    {eigenvalue_errors}
 
     Notes
     -----
@@ -177,8 +154,7 @@ def eigvals(a: Any) -> Array:
 
     Parameters
     ----------
-    a : array_like (..., M, M)
-        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
+    {square}
 
     Returns
     -------
@@ -187,14 +163,7 @@ def eigvals(a: Any) -> Array:
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array.
-    ShapeError
-        The matrices aren't square.
-    DTypeError
-        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
-    numpy.linalg.LinAlgError
-        When it is computed: a matrix holds infinity or NaN.
+    {eigenvalue_errors}
 
     Notes
     -----
@@ -210,3 +179,6 @@ def eigvals(a: Any) -> Array:
     """
     x = matrices("eigvals", "a", a, square=True)
     return map_stacks("linalg.whole:eigvals", (x,), x.shape[-1:], np.result_type(x.dtype, np.complex64))
+
+
+LINALG.fill(__name__)

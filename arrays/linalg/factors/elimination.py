@@ -31,6 +31,7 @@ from ..common import (
     step,
     wide,
 )
+from ..docstrings import LINALG
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -55,8 +56,7 @@ def solve(a: Any, b: Any) -> Array:
 
     Parameters
     ----------
-    a : array_like (..., M, M)
-        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
+    {square}
     b : array_like (M,) or (..., M, K)
         Right-hand sides: one, or one in each column. Stacks broadcast.
 
@@ -72,8 +72,7 @@ def solve(a: Any, b: Any) -> Array:
         `a` or `b` can't be read as an array.
     ShapeError
         The matrices aren't square, or `b` has another number of rows.
-    DTypeError
-        `a` or `b` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    {DTypeError}
     numpy.linalg.LinAlgError
         When it is computed: a matrix is singular.
 
@@ -107,8 +106,7 @@ def inv(a: Any) -> Array:
 
     Parameters
     ----------
-    a : array_like (..., M, M)
-        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
+    {square}
 
     Returns
     -------
@@ -117,12 +115,7 @@ def inv(a: Any) -> Array:
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array.
-    ShapeError
-        The matrices aren't square.
-    DTypeError
-        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    {ArgumentError, ShapeError, DTypeError}
     numpy.linalg.LinAlgError
         When it is computed: a matrix is singular.
 
@@ -157,8 +150,7 @@ def det(a: Any) -> Array:
 
     Parameters
     ----------
-    a : array_like (..., M, M)
-        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
+    {square}
 
     Returns
     -------
@@ -167,12 +159,7 @@ def det(a: Any) -> Array:
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array.
-    ShapeError
-        The matrices aren't square.
-    DTypeError
-        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    {ArgumentError, ShapeError, DTypeError}
 
     Notes
     -----
@@ -197,8 +184,7 @@ def slogdet(a: Any) -> SlogdetResult:
 
     Parameters
     ----------
-    a : array_like (..., M, M)
-        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
+    {square}
 
     Returns
     -------
@@ -208,12 +194,7 @@ def slogdet(a: Any) -> SlogdetResult:
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array.
-    ShapeError
-        The matrices aren't square.
-    DTypeError
-        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    {ArgumentError, ShapeError, DTypeError}
 
     Examples
     --------
@@ -320,3 +301,6 @@ def _signs(x: Array) -> tuple[Array, Array]:
     each = [step("linalg.factors:lu_sign", (p,), Grid.single((1, 2)), [(None, None)]) for p in parts.panels]
     table = concatenate(each)
     return prod(table[:, 0]), summed(real(table[:, 1]))
+
+
+LINALG.fill(__name__)

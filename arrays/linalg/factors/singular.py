@@ -17,6 +17,7 @@ from ...ops.reductions.extremes import amax, any
 from ...ops.reductions.sums import count_nonzero
 from ...refitting import refittable
 from ..common import by_blocks, map_stacks, matrices, real_dtype, wide
+from ..docstrings import LINALG
 from .eigen import eigh, eigvalsh
 from .orthogonal import complete, factor_reduced, triangle
 from .tall import Tall, is_tall
@@ -65,12 +66,10 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array.
+    {ArgumentError}
     ShapeError
         `a` has fewer than two axes, or the matrices aren't square for `hermitian`.
-    DTypeError
-        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    {DTypeError}
     numpy.linalg.LinAlgError
         When it is computed: the decomposition doesn't converge, as with NaN.
 
@@ -172,8 +171,7 @@ def svdvals(x: Any, /) -> Array:
         `x` can't be read as an array.
     ShapeError
         `x` has fewer than two axes.
-    DTypeError
-        `x` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    {DTypeError}
     numpy.linalg.LinAlgError
         When it is computed: the decomposition doesn't converge, as with NaN.
 
@@ -223,8 +221,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
         `a` can't be read as an array; both `rcond` and `rtol` are given.
     ShapeError
         `a` has fewer than two axes, or the matrices aren't square for `hermitian`.
-    DTypeError
-        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    {DTypeError}
     numpy.linalg.LinAlgError
         When it is computed: the decomposition doesn't converge, as with NaN.
 
@@ -291,8 +288,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         `A` can't be read as an array; or both `tol` and `rtol` are given.
     ShapeError
         The matrices aren't square for `hermitian`.
-    DTypeError
-        `A` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    {DTypeError}
 
     Examples
     --------
@@ -313,3 +309,6 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     else:
         limit = tol if np.ndim(tol) == 0 else expand_dims(as_array("matrix_rank", "tol", tol), -1)
     return count_nonzero(greater(s, limit), axis=-1)
+
+
+LINALG.fill(__name__)

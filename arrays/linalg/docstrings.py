@@ -1,0 +1,42 @@
+"""What docstrings of linear algebra have in common."""
+
+from __future__ import annotations
+
+from ..docstrings import COMMON, Glossary
+from .docstrings import LINALG
+
+LINALG = Glossary(
+    """
+{square}
+a : array_like (..., M, M)
+    Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
+{DTypeError}
+DTypeError
+    The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
+{ShapeError}
+ShapeError
+    The matrices aren't square.
+{eigenvalue_errors}
+ArgumentError
+    `a` can't be read as an array.
+ShapeError
+    The matrices aren't square.
+DTypeError
+    The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
+numpy.linalg.LinAlgError
+    When it is computed: a matrix holds infinity or NaN.
+{hermitian_errors}
+ArgumentError
+    `a` can't be read as an array; `UPLO` is unknown.
+ShapeError
+    The matrices aren't square.
+DTypeError
+    The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
+numpy.linalg.LinAlgError
+    When it is computed: eigenvalues don't converge, as with NaN.
+""",
+    COMMON,
+)
+
+
+LINALG.fill(__name__)
