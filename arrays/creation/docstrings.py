@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..docstrings import COMMON, Glossary
-from .docstrings import CREATION
 
 CREATION = Glossary(
     """
@@ -53,6 +52,3 @@ ChunksError
 """,
     COMMON,
 )
-
-
-CREATION.fill(__name__)

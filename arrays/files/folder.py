@@ -20,6 +20,7 @@ from ...workers.sources.arrow_folder import ArrowFolder, ChunkRuns, file_name
 from ..base import as_array_nocopy, check_grid, make, wrap
 from ..chunking.rechunk import rechunk, regrid
 from ..execution.deferred import evaluate
+from .docstrings import FILES
 from .npy import map_file, pack_fields, to_npy
 from .writing.atomic_write import aside, check_sizes, path_of, runs_of, write_once
 
@@ -60,10 +61,7 @@ def save(path: Any, x: Any, *, overwrite: bool | None = None) -> None:
         `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `path` is not a path.
     DTypeError
         `x` holds Python objects.
-    FileExists
-        There is something at `path` that mustn't be replaced.
-    FileError
-        The files can't be written.
+    {FileExists, unwritten}
 
     Examples
     --------
@@ -140,12 +138,10 @@ def load(path: Any, mmap_mode: str | None = None, *, chunks: Any = None) -> Arra
 
     Raises
     ------
-    MissingFile
-        There is nothing at `path`.
+    {MissingFile}
     ArgumentError
         `path` is not a path, or `mmap_mode` is unknown.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {ChunksError}
     FileFormatError
         `path` is neither an array's folder nor a `.npy` file, files are missing or cut short, or a later version wrote
         them.
@@ -234,3 +230,6 @@ def _check_files(folder: str, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, An
             )
         times[number] = status.st_mtime_ns
     return times
+
+
+FILES.fill(__name__)

@@ -23,6 +23,7 @@ from ..chunking.rechunk import regrid
 from ..creation.from_data import from_array
 from ..execution.deferred import evaluate
 from ..ops.elementwise.functions import astype
+from .docstrings import FILES
 from .glob import find_one, location, read_options, refuse_special
 from .writing.atomic_write import aside, path_of, write_once
 from .writing.into_arrays import write_in_order
@@ -52,11 +53,7 @@ def from_npy(path: Any, chunks: Any = "auto", *, storage_options: dict[str, Any]
     ----------
     path : str or os.PathLike
         The file, or a URL that fsspec opens. It must not change while the array is used: SourceChanged is raised then.
-    chunks : int, str, tuple, dict or None
-        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
-        `normalize_chunks`.
-    storage_options : dict, optional
-        For fsspec, beside a URL.
+    {chunks, storage_options}
 
     Returns
     -------
@@ -65,12 +62,10 @@ def from_npy(path: Any, chunks: Any = "auto", *, storage_options: dict[str, Any]
 
     Raises
     ------
-    MissingFile
-        There is nothing at `path`.
+    {MissingFile}
     ArgumentError
         `path` is not a path.
-    ChunksError
-        `chunks` can't be read or doesn't fit the shape.
+    {ChunksError}
     FileFormatError
         The file is no `.npy` file, or holds Python objects.
     FileError
@@ -147,8 +142,7 @@ def to_npy(x: Any, path: Any, *, overwrite: bool = False, storage_options: dict[
         The file to write; where it is a link, the file that it points to. Or a URL that fsspec opens.
     overwrite : bool
         Whether to replace a file that is there.
-    storage_options : dict, optional
-        For fsspec, beside a URL.
+    {storage_options}
 
     Raises
     ------
@@ -267,3 +261,6 @@ def save_as_numpy(file: Any, arr: Any, allow_pickle: bool = True) -> None:
         raise ArgumentError(bad("save", "allow_pickle", allow_pickle, "a bool"))
     path = path_of("save", file)
     to_npy(arr, path if path.endswith(".npy") else f"{path}.npy", overwrite=True)
+
+
+FILES.fill(__name__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..docstrings import COMMON, Glossary
-from .docstrings import LINALG
 
 LINALG = Glossary(
     """
@@ -37,6 +36,3 @@ numpy.linalg.LinAlgError
 """,
     COMMON,
 )
-
-
-LINALG.fill(__name__)

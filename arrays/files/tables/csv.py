@@ -26,6 +26,7 @@ from ....workers.sources.formats.csv import (
 )
 from ...base import make
 from ...execution.deferred import evaluate
+from ..docstrings import FILES
 from ..glob import find_files
 from .columns import TableRequest, build, check_once, find_partitions
 from .table_writer import write_table
@@ -94,8 +95,7 @@ def read_csv(
         Bytes of a part; None: `config.chunk_bytes`.
     chunks : int, str, tuple, dict or None
         Chunks of the result; None: parts.
-    storage_options : dict, optional
-        For fsspec, beside a URL.
+    {storage_options}
 
     Returns
     -------
@@ -105,19 +105,16 @@ def read_csv(
 
     Raises
     ------
-    MissingFile
-        There is nothing at `path`.
+    {MissingFile}
     ArgumentError
         `columns` names none of the file's, or another argument can't be read.
     DTypeError
         No dtype has the values of a column: times of day; or there are nulls, and nothing to make of them. With
         `matrix`: columns have no dtype in common.
-    ChunksError
-        `chunks` can't be read or doesn't fit.
+    {ChunksError}
     FileFormatError
         A file lacks a column, or has two of its name, or a row hasn't as many values as there are columns.
-    FileError
-        A file can't be read.
+    {FileError}
 
     Examples
     --------
@@ -296,28 +293,17 @@ def to_csv(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[
     ----------
     path : str or os.PathLike
         A folder to make, or a URL that fsspec opens.
-    x : dict of str to array_like, or array_like
-        1-D arrays of one length; chunks are aligned. Without a dict: a 1-D array is a column "values", and the columns
-        of a 2-D array are named "0", "1", ….
+    {table}
     overwrite : bool
         Whether to replace a folder of CSV files that is there.
-    storage_options : dict, optional
-        For fsspec, beside a URL.
+    {storage_options}
 
     Raises
     ------
-    MissingFile
-        The folder to write in doesn't exist.
-    ArgumentError
-        `path` is not a path, or `x` has no columns or names that are no strings.
-    ShapeError
-        The arrays are not 1-D and of one length.
+    {table_errors}
     DTypeError
         A column's dtype is none of bool, integers, real numbers, texts, dates.
-    FileExists
-        There is something at `path` that mustn't be replaced.
-    FileError
-        The files can't be written.
+    {FileExists, unwritten}
 
     Examples
     --------
@@ -329,3 +315,6 @@ def to_csv(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[
     array([0, 1, 2, 3, 4, 5])
     """
     write_table("to_csv", path, x, overwrite, "csv", storage_options)
+
+
+FILES.fill(__name__)

@@ -9,6 +9,7 @@ import numpy as np
 from ....graph.errors import FileFormatError
 from ....workers.sources.arrow import arrow
 from ....workers.sources.formats.tables import IpcPieces, open_ipc
+from ..docstrings import FILES
 from ..glob import find_files
 from .columns import TableRequest, build, find_partitions, join_schemas
 from .table_writer import write_table
@@ -53,8 +54,7 @@ def read_ipc(
         Whether the columns become one 2-D array of the dtype that all can be cast to.
     chunks : int, str, tuple, dict or None
         Chunks of the result; None: record batches.
-    storage_options : dict, optional
-        For fsspec, beside a URL.
+    {storage_options}
 
     Returns
     -------
@@ -63,19 +63,16 @@ def read_ipc(
 
     Raises
     ------
-    MissingFile
-        There is nothing at `path`.
+    {MissingFile}
     ArgumentError
         `columns` names none of the file's, or `nulls` is an unknown word.
     DTypeError
         No dtype has the values of a column: decimals, lists; or there are nulls, and nothing to make of them. With
         `matrix`: columns have no dtype in common.
-    ChunksError
-        `chunks` can't be read or doesn't fit.
+    {ChunksError}
     FileFormatError
         A file is no such file, or lacks a column, or has two of its name, or has it in another type than the first one.
-    FileError
-        A file can't be read.
+    {FileError}
 
     Examples
     --------
@@ -181,28 +178,17 @@ def to_ipc(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[
     ----------
     path : str or os.PathLike
         A folder to make, or a URL that fsspec opens.
-    x : dict of str to array_like, or array_like
-        1-D arrays of one length; chunks are aligned. Without a dict: a 1-D array is a column "values", and the columns
-        of a 2-D array are named "0", "1", ….
+    {table}
     overwrite : bool
         Whether to replace a folder of such files that is there.
-    storage_options : dict, optional
-        For fsspec, beside a URL.
+    {storage_options}
 
     Raises
     ------
-    MissingFile
-        The folder to write in doesn't exist.
-    ArgumentError
-        `path` is not a path, or `x` has no columns or names that are no strings.
-    ShapeError
-        The arrays are not 1-D and of one length.
+    {table_errors}
     DTypeError
         A column's dtype is none of bool, integers, real numbers, texts, dates and times.
-    FileExists
-        There is something at `path` that mustn't be replaced.
-    FileError
-        The files can't be written.
+    {FileExists, unwritten}
 
     Examples
     --------
@@ -214,3 +200,6 @@ def to_ipc(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[
     array([0, 1, 2, 3, 4, 5])
     """
     write_table("to_ipc", path, x, overwrite, "arrow", storage_options)
+
+
+FILES.fill(__name__)

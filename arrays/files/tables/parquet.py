@@ -8,6 +8,7 @@ import numpy as np
 
 from ....workers.sources.arrow import arrow
 from ....workers.sources.formats.tables import ParquetPieces, read_footer
+from ..docstrings import FILES
 from ..glob import find_files
 from .columns import TableRequest, build, find_partitions, join_schemas
 from .table_writer import write_table
@@ -51,8 +52,7 @@ def read_parquet(
         Whether the columns become one 2-D array of the dtype that all can be cast to.
     chunks : int, str, tuple, dict or None
         Chunks of the result; None: row groups.
-    storage_options : dict, optional
-        For fsspec, beside a URL.
+    {storage_options}
 
     Returns
     -------
@@ -63,20 +63,17 @@ def read_parquet(
 
     Raises
     ------
-    MissingFile
-        There is nothing at `path`.
+    {MissingFile}
     ArgumentError
         `columns` names none of the file's, or `nulls` is an unknown word.
     DTypeError
         No dtype has the values of a column: decimals, lists; or there are nulls, and nothing to make of them. With
         `matrix`: columns have no dtype in common.
-    ChunksError
-        `chunks` can't be read or doesn't fit.
+    {ChunksError}
     FileFormatError
         A file is no Parquet file, or lacks a column, or has two of its name, or has it in another type than the first
         one.
-    FileError
-        A file can't be read.
+    {FileError}
 
     Notes
     -----
@@ -145,28 +142,17 @@ def to_parquet(path: Any, x: Any, *, overwrite: bool = False, storage_options: d
     ----------
     path : str or os.PathLike
         A folder to make, or a URL that fsspec opens.
-    x : dict of str to array_like, or array_like
-        1-D arrays of one length; chunks are aligned. Without a dict: a 1-D array is a column "values", and the columns
-        of a 2-D array are named "0", "1", ….
+    {table}
     overwrite : bool
         Whether to replace a folder of Parquet files that is there.
-    storage_options : dict, optional
-        For fsspec, beside a URL.
+    {storage_options}
 
     Raises
     ------
-    MissingFile
-        The folder to write in doesn't exist.
-    ArgumentError
-        `path` is not a path, or `x` has no columns or names that are no strings.
-    ShapeError
-        The arrays are not 1-D and of one length.
+    {table_errors}
     DTypeError
         Parquet has no type for a column's dtype: complex numbers, records.
-    FileExists
-        There is something at `path` that mustn't be replaced.
-    FileError
-        The files can't be written.
+    {FileExists, unwritten}
 
     Examples
     --------
@@ -178,3 +164,6 @@ def to_parquet(path: Any, x: Any, *, overwrite: bool = False, storage_options: d
     array([0, 1, 2, 3, 4, 5])
     """
     write_table("to_parquet", path, x, overwrite, "parquet", storage_options)
+
+
+FILES.fill(__name__)
