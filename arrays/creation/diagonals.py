@@ -304,25 +304,7 @@ def tril(m: Any, k: int = 0) -> Array:
 def triu(m: Any, k: int = 0) -> Array:
     """Return the upper triangle: elements below a diagonal become zero.
 
-    Parameters
-    ----------
-    m : array_like (..., M, N)
-        Matrices along the last two axes; a 1-D array is each row of a square.
-    {k}
-
-    Returns
-    -------
-    Array
-        Lazy, of the shape and dtype of `m`.
-
-    Raises
-    ------
-    ArgumentError
-        `m` can't be read as an array: an unknown object, a ragged sequence or a masked array. `k` is not an integer.
-    ShapeError
-        `m` is 0-d.
-    DTypeError
-        `m` holds Python objects.
+    {sections of tril}
 
     Examples
     --------

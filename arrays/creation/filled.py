@@ -243,20 +243,7 @@ def ones_like(
 ) -> Array:
     """Return an array of ones with the shape, dtype and chunks of another.
 
-    Parameters
-    ----------
-    a : array_like
-        The array to be like.
-    {dtype_of_a, order_subok, shape_of_a, device, chunks_of_a}
-
-    Returns
-    -------
-    Array
-        Lazy; `a` isn't computed.
-
-    Raises
-    ------
-    {like_errors}
+    {sections of zeros_like}
 
     Examples
     --------

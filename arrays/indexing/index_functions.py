@@ -220,28 +220,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto")
 def triu_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto") -> tuple[Array, ...]:
     """Return the positions at and above a diagonal of an (n, m) matrix, in C order.
 
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    {k}
-    m : int, optional
-        Number of columns; None: n.
-    chunks : int, str, tuple, dict or None
-        Chunks of the matrix whose positions they are.
-
-    Returns
-    -------
-    tuple of Array
-        Lazy: rows and columns. How many there are is computed when it is needed.
-
-    Raises
-    ------
-    ArgumentError
-        `n` or `m` is not an integer.
-    ShapeError
-        `n` or `m` is negative.
-    {ChunksError}
+    {sections of tril_indices}
 
     Examples
     --------
@@ -292,21 +271,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
     """Return the positions at and above a diagonal of a given matrix; see `triu_indices`.
 
-    Parameters
-    ----------
-    arr : array_like, 2-D
-        The matrix; only its shape counts.
-    {k}
-
-    Returns
-    -------
-    tuple of Array
-        Lazy: rows and columns. How many there are is computed when it is needed.
-
-    Raises
-    ------
-    ShapeError
-        `arr` is not 2-D.
+    {sections of tril_indices_from}
 
     Examples
     --------

@@ -24,25 +24,6 @@ ShapeError
     finite or falls; or coordinates or weights have other lengths.
 DTypeError
     Coordinates or weights aren't real numbers.
-{position_errors}
-ArgumentError
-    `a` can't be read as an array; or `axis` isn't an integer.
-AxisError
-    The array has no such axis.
-ShapeError
-    There are no elements along the axis, or the result doesn't broadcast to `out`.
-ValueError
-    When it is computed: all elements along the axis are NaN (NumPy raises at the call).
-{spread_errors}
-ArgumentError
-    `a` can't be read as an array; `ddof` isn't a number, or is given with `correction`; or `dtype` is of integers, and
-    `a` isn't.
-AxisError
-    The array has no such axis.
-ShapeError
-    `where` or `mean` doesn't broadcast; or `out` has another shape than the result.
-DTypeError
-    `a` isn't numbers or bool, `dtype` isn't of numbers, or the result isn't cast to the dtype of `out`.
 {sum_errors}
 ArgumentError
     `a` can't be read as an array.

@@ -40,7 +40,14 @@ def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
 
     Raises
     ------
-    {position_errors}
+    ArgumentError
+        `a` can't be read as an array; or `axis` isn't an integer.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There are no elements along the axis, or the result doesn't broadcast to `out`.
+    ValueError
+        When it is computed: all elements along the axis are NaN (NumPy raises at the call).
 
     Examples
     --------
@@ -54,24 +61,7 @@ def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
 def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """Return the position of the greatest element that is not NaN.
 
-    Parameters
-    ----------
-    a : array_like
-        Numbers, dates or times.
-    axis : int or None
-        The axis along which to look; None: the array flattened in C order.
-    {out}
-    keepdims : bool
-        Whether the reduced axis stays, as a size-1 axis.
-
-    Returns
-    -------
-    Array of int64
-        In the shape of `a` without `axis`; the first position of several.
-
-    Raises
-    ------
-    {position_errors}
+    {sections of nanargmin}
 
     Examples
     --------

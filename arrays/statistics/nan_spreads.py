@@ -62,7 +62,15 @@ def nanvar(
 
     Raises
     ------
-    {spread_errors}
+    ArgumentError
+        `a` can't be read as an array; `ddof` isn't a number, or is given with `correction`; or `dtype` is of integers,
+        and `a` isn't.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        `where` or `mean` doesn't broadcast; or `out` has another shape than the result.
+    DTypeError
+        `a` isn't numbers or bool, `dtype` isn't of numbers, or the result isn't cast to the dtype of `out`.
 
     Notes
     -----
@@ -91,33 +99,7 @@ def nanstd(
 ) -> Any:
     """Return the standard deviation of the elements that are not NaN.
 
-    Parameters
-    ----------
-    {a, axis}
-    dtype : dtype, optional
-        In which to compute, of floating-point or complex numbers; None: that of `a`, float64 for integers and bool.
-    {out}
-    ddof : float
-        Taken off the number of elements by which is divided.
-    {keepdims, where}
-    mean : array_like, optional
-        The means where they are known, with size-1 axes in the place of the reduced ones; None: they are computed.
-    correction : float, optional
-        The array API's name of `ddof`; only one of them may be given.
-
-    Returns
-    -------
-    Array
-        In the shape of `a` without `axis`, in `dtype`, or a real floating-point one; NaN where no more than `ddof`
-        elements count.
-
-    Raises
-    ------
-    {spread_errors}
-
-    Notes
-    -----
-    NumPy warns also where NaN leaves too few elements; here nothing does.
+    {sections of nanvar}
 
     Examples
     --------
