@@ -1,4 +1,4 @@
-"""Sample frequencies, and turning spectra so that zero is in the middle."""
+"""Sample frequencies, and shifting spectra so that frequency zero is in the middle."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
 
 
 def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
-    """Return a spectrum as it was before `fftshift`.
+    """Undo `fftshift`.
 
     Parameters
     ----------

@@ -220,7 +220,7 @@ def rfft2(
 def irfftn(
     a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None
 ) -> Array:
-    """Return the real numbers whose half of a spectrum along several axes is given.
+    """Return the inverse of `rfftn`: real numbers, from half of their spectrum along several axes.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def irfftn(
 def irfft2(
     a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: Any = None
 ) -> Array:
-    """Return the real numbers whose half of a spectrum along two axes is given.
+    """Return the inverse of `rfft2`: real numbers, from half of their spectrum along two axes.
 
     Parameters
     ----------

@@ -124,12 +124,12 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
-    """Return the real numbers whose first half of a spectrum `rfft` returns.
+    """Return the inverse of `rfft`: real numbers, from the first half of their spectrum.
 
     Parameters
     ----------
     a : array_like
-        The first half of a symmetric spectrum; what should be real of its ends is taken as real.
+        The first half of a symmetric spectrum; imaginary parts of its ends are ignored.
     n : int, optional
         Number of points of the result: what is there is cut, or padded with zeros. None: twice its length less two.
     {axis, norm, out}
@@ -160,7 +160,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
-    """Return the real spectrum of a symmetric signal, of which the first half is given.
+    """Return the real spectrum of a symmetric signal, from the first half of the signal.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
-    """Return the first half of the symmetric signal that a real spectrum has.
+    """Return the inverse of `hfft`: the first half of a symmetric signal, from its real spectrum.
 
     Parameters
     ----------

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from ..array import Array
 
 LINE = 1 << 20
-"""Lines of at most so many bytes are always transformed in one block."""
+"""Lines of up to this many bytes are always transformed in one block."""
 SEARCHED = 1 << 20
-"""At most so many numbers are tried as factors of a length."""
+"""Up to this many numbers are tried as factors of a length."""
 NORMS = ("backward", "ortho", "forward")
 
 
@@ -54,7 +54,7 @@ class TransformStep:
 
 
 def operand(operation: str, a: Any) -> Array:
-    """Return what is transformed: numbers."""
+    """Return the operand of a transform, whose elements are numbers."""
     x = as_array(operation, "a", a)
     if x.dtype.kind not in "biufc" or (x.dtype.kind == "c" and operation.startswith(("rfft", "ihfft"))):
         kind = "real numbers" if operation.startswith(("rfft", "ihfft")) else "numbers"
@@ -111,7 +111,7 @@ def axes_and_lengths(
 
 
 def apply_steps(x: Array, steps: Sequence[TransformStep], norm: str) -> Array:
-    """Apply transforms in order: those whose axes fit into one block at once are one pass over the array."""
+    """Apply transforms in order; those whose axes fit into one block together are one pass over the array."""
     waiting = list(steps)
     while waiting:
         count = _together(x, waiting)
@@ -129,7 +129,7 @@ def _room(x: Array, itemsize: int) -> int:
 
 
 def _together(x: Array, steps: Sequence[TransformStep]) -> int:
-    """Return how many of the transforms run in one pass: their axes are whole already, or fit as wholes."""
+    """Return how many of the transforms run in one pass: their axes are in one chunk already, or fit into one."""
     itemsize = steps[0].dtype(x.dtype).itemsize
     axes: dict[int, int] = {}
     for count, step in enumerate(steps):
@@ -141,7 +141,7 @@ def _together(x: Array, steps: Sequence[TransformStep]) -> int:
 
 
 def _pass(x: Array, steps: Sequence[TransformStep], norm: str) -> Array:
-    """Apply transforms in whole blocks; what they would cut off isn't read."""
+    """Apply transforms in whole blocks; points that they would cut off aren't read."""
     first = {s.axis: s.n // 2 + 1 if s.name == "irfft" else s.n for s in reversed(steps)}
     x = x[tuple(slice(min(n, first.get(i, n))) for i, n in enumerate(x.shape))]
     wide = whole(x, {s.axis for s in steps})
@@ -215,7 +215,7 @@ def _fit_length(line: Array, n: int) -> Array:
 
 
 def _mirror(half: Array, n: int) -> Array:
-    """Return the n points of which `irfft` is given the first half; its ends are taken as real."""
+    """Return all n points of a spectrum, from the half that `irfft` takes; imaginary parts of its ends are ignored."""
     half = _fit_length(astype(half, np.result_type(half.dtype, np.complex64)), n // 2 + 1)
     inner = half[..., 1 : (n + 1) // 2]
     ends = [astype(real(half[..., :1]), half.dtype)]

@@ -34,10 +34,10 @@ __all__ += shared.__all__
 class Generator(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Orders):
     """A stream of random numbers with the methods of NumPy's generator; make one by `default_rng`.
 
-    The element at flat C-order position p of a call is a function of the seed and (offset + p), where the offset is
-    the number of positions that all calls before have taken: one for each element, unless a method says otherwise.
-    So values don't depend on chunks or ranks, and two calls differ. What an element draws at its position is of a
-    fixed number of draws a try; a try that is rejected is followed by draws of a stream of its own.
+    The element at flat C-order position p of a call is a function of the seed and (offset + p), where the offset is the
+    number of positions that all calls before have taken: one for each element, unless a method says otherwise. So
+    values don't depend on chunks or ranks, and two calls differ. An attempt of a rejection method takes a fixed number
+    of draws at the element's position; further attempts draw from a stream of their own.
 
     Parameters of distributions may be numbers, NumPy's arrays or lazy ones, which broadcast to the size; lazy ones are
     checked when they are computed. `random` has the numbers of `numpy.random.Generator(numpy.random.Philox(seed))`;
@@ -46,7 +46,7 @@ class Generator(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Order
     Parameters
     ----------
     bit_generator : Philox
-        Where it begins; `windrow.random.Philox(seed)`.
+        The stream that it draws from; `windrow.random.Philox(seed)`.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class Generator(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Order
         return self._bits
 
     def spawn(self, n_children: int) -> list[Generator]:
-        """Return generators of numbers that have nothing to do with each other.
+        """Return independent generators.
 
         Parameters
         ----------

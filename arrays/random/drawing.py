@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from .state import Philox
 
 Param = tuple[str, Any, str]
-"""A parameter: its name, what came, and the condition in `workers.kernels.randoms.checks` that its values fulfil."""
+"""A parameter: its name, the argument, and the condition in `workers.kernels.randoms.checks` that its values must
+meet."""
 F8: np.dtype[Any] = np.dtype(np.float64)
 I8: np.dtype[Any] = np.dtype(np.int64)
 
@@ -105,19 +106,19 @@ def find_size(
 
 
 def require_known(operation: str, argument: str, value: Any) -> Array:
-    """Return an operand whose size is known: what depends on data is found now."""
+    """Return an operand of known size; a size that depends on data is computed now."""
     return wrap(as_array(operation, argument, value).expr)
 
 
 def fit_chunks(x: ArrayBase, grid: Grid) -> Array:
-    """Return a parameter on the chunks of what it broadcasts to."""
+    """Rechunk a parameter to the chunks of the array that it broadcasts to."""
     mine = grid.axes[grid.ndim - x.ndim :] if x.ndim else ()
     wanted = [Axis.whole(1) if n == 1 and axis.length != 1 else axis for n, axis in zip(x.shape, mine, strict=True)]
     return regrid(x, Grid(wanted))
 
 
 def operand_axes(operands: Sequence[ArrayBase], ndim: int) -> tuple[tuple[int, ...], ...]:
-    """Return along which axes of the result operands run that broadcast to it."""
+    """Return, for each operand, the axes of the result that its own axes stand for."""
     return tuple(tuple(range(ndim - x.ndim, ndim)) for x in operands)
 
 
@@ -135,7 +136,7 @@ def real_dtype(operation: str, dtype: Any) -> np.dtype[Any]:
 
 
 def check_method(operation: str, method: Any, known: tuple[str, ...]) -> None:
-    """Raise for a name of a method that NumPy doesn't have either."""
+    """Raise for a method that NumPy doesn't know either."""
     if method not in known:
         raise ArgumentError(bad(operation, "method", method, " or ".join(map(repr, known))))
 

@@ -1,9 +1,10 @@
-"""A permutation along an axis in many chunks: each chunk is dealt out, sent in runs, and put in order where it comes.
+"""A permutation along an axis in many chunks: each chunk is split into runs, which are sent, and put in order where
+they arrive.
 
-Where an element goes follows from its position alone, so no index is made or sent. Chunk i lays its elements in the
-order of the chunks that they go to; chunk j takes one run of each; and since the runs keep the order in which the
-elements stood, j knows from its own positions' origins where each of them belongs. Only how many go from i to j is
-known to the driver.
+Where an element goes follows from its position alone, so no index is made or sent. Chunk i sorts its elements by the
+chunks that they go to; chunk j takes one run of each; and since the runs keep the order in which the elements stood, j
+knows from its own positions' origins where each of them belongs. The driver only knows how many elements go from i to
+j.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
 FEWEST, MOST = 64, 1024
 JOINED_BYTES = 1 << 22
-"""Chunks along the axis beyond `MOST`, and beyond `FEWEST` where they are smaller than this, are joined first: each
-sends a run to each."""
+"""An axis of more than `MOST` chunks, or of more than `FEWEST` smaller than `JOINED_BYTES`, has its chunks joined
+first, since each chunk sends a run to each other."""
 
 
 def permutation_of(name: str, x: Array, seed: Seed, axis: int) -> Array:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 class Orders(Drawing):
-    """What is done by position, without sorting: see `workers.kernels.randoms.permuting`."""
+    """Permutations and choices by position, without sorting: see
+    `workers.kernels.randoms.permuting`."""
 
     def permutation(self, x: Any, axis: int = 0, *, chunks: Any = "auto") -> Array:
         """Return numbers from 0 on, or an array, in random order.
@@ -44,7 +45,7 @@ class Orders(Drawing):
         -------
         Array
             Lazy: the integers as int64, or the array in another order. Takes as many positions of the generator as
-            there are places.
+            there are elements along the axis.
 
         Raises
         ------
@@ -56,9 +57,9 @@ class Orders(Drawing):
 
         Notes
         -----
-        Nothing is gathered, and no index is made of an array. Up to 65,536 places every order is equally likely.
-        Beyond, the order is that of a Feistel network of eight rounds over random tables, which needs neither sorting
-        nor communication.
+        No elements are gathered, and no array of indices is made. Up to 65,536 positions, every order is equally
+        likely. Beyond, the order is that of a Feistel network of eight rounds over random tables, which needs neither
+        sorting nor communication.
 
         The order isn't NumPy's.
 
@@ -82,7 +83,7 @@ class Orders(Drawing):
         return self._stream(operation, n)
 
     def _indices(self, operation: str, n: int, grid: Grid) -> Array:
-        """Return the first places of a permutation of n, in C order."""
+        """Return the first positions of a permutation of n, in C order."""
         key, jumps, offset = self._seed(operation, n)
         return make(Random("permutation", key, offset, (n, offset), jumps), (), grid, I8)
 
@@ -92,7 +93,7 @@ class Orders(Drawing):
         Parameters
         ----------
         x : Array, numpy.ndarray or list
-            What is NumPy's, or a list, is shuffled at once.
+            NumPy's arrays and lists are shuffled at once.
         axis : int
             The axis along which it is shuffled, all else moving with it; 0 of a list.
 
@@ -104,7 +105,7 @@ class Orders(Drawing):
 
         Notes
         -----
-        A lazy array takes another expression, nothing is computed; in NumPy its memory is written to.
+        A lazy array gets another expression, and nothing is computed; NumPy writes to the array's memory.
 
         Examples
         --------
@@ -198,7 +199,7 @@ class Orders(Drawing):
         axis : int
             The axis of `a` along which is chosen, all else with it.
         shuffle : bool
-            Without replacement the order is random whatever this says.
+            Accepted for NumPy and ignored: the order is always random.
         chunks : int, str, tuple, dict or None
             Chunk sizes of what is chosen, along the axes of `size`.
 
@@ -221,9 +222,9 @@ class Orders(Drawing):
 
         Notes
         -----
-        Without replacement and equally likely, these are the first places of a permutation, whatever the size of `a`.
-        With `p` the smallest of exponential numbers over `p` are found by sorting: one is drawn after the other, each
-        with a probability in proportion to its `p` among those left.
+        Without replacement and equally likely, these are the first elements of a permutation, whatever the size of `a`.
+        With `p`, exponential numbers divided by `p` are sorted, and the smallest are chosen: this is drawing one after
+        the other, each with a probability in proportion to its `p` among those left.
 
         What is chosen isn't what NumPy chooses.
 
@@ -250,7 +251,7 @@ class Orders(Drawing):
         return chosen if array is None else take(array, chosen, axis=along)
 
     def _choose(self, n: int, count: int, grid: Grid, replace: bool, weights: Array | None) -> Array:
-        """Return which are chosen."""
+        """Return the positions that are chosen."""
         if weights is None and replace:
             return self._plain("choice", "integers", (0, max(1, n)), grid, I8)
         if weights is None:

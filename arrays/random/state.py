@@ -61,7 +61,7 @@ class Philox:
         self._lock = threading.Lock()
 
     def take(self, operation: str, count: int) -> int:
-        """Return the first of `count` positions, which nobody else gets.
+        """Reserve `count` positions, and return the first one.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Philox:
             self.key, self.jumps, self._position = (key[0], key[1]), jumps, position
 
     def advance(self, delta: int) -> Philox:
-        """Go on by so many positions, or back by negative ones.
+        """Advance by a number of positions; negative ones go back.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class Philox:
         return self
 
     def jumped(self, jumps: int = 1) -> Philox:
-        """Return a generator with the same key whose numbers are others, at the same position.
+        """Return a generator with the same key, at the same position, that draws other numbers.
 
         A jump adds to the second word of Philox's counter: it is 2**66 draws, more than a generator has positions.
 

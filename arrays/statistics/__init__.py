@@ -1,1 +1,1 @@
-"""Statistics: reductions that pass over NaN, histograms, covariances, comparisons of whole arrays."""
+"""Statistics: reductions that ignore NaN, histograms, covariances, comparisons of whole arrays."""

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     Bounds = tuple[int, int] | None
 
 DEEP = 32
-"""Operations that are looked at, one below the other."""
+"""How many operations, one below the other, are searched."""
 SMALL = 1 << 18
-"""Elements of an array in the user's memory that are looked at."""
+"""Arrays in the user's memory are searched up to this many elements."""
 
 
 def find_bounds(expr: Expr) -> Bounds:
     """Return integers between which all elements of an array lie; None where the expression doesn't tell.
 
-    Indices of `argmin`, `digitize` and `searchsorted`, remainders, limited values, random integers, small dtypes and
-    small arrays in memory tell, wherever they were moved.
+    Bounds are known of indices from `argmin`, `digitize` and `searchsorted`, of remainders, clipped values, random
+    integers, small dtypes and small arrays in memory, and of what moves their elements.
     """
     return _find(expr, DEEP, {})
 

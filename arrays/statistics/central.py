@@ -32,7 +32,7 @@ def moment(
     ddof: float = 0,
     out: Any = None,
 ) -> Array:
-    """Return a central moment: the mean of powers of what elements are away from their mean.
+    """Return a central moment: the mean of a power of the deviations from the mean.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ def array_equiv(a1: Any, a2: Any) -> Array:
 
 
 def _equal(left: Array, right: Array) -> Array:
-    """Return where arrays are equal: nowhere where their dtypes can't be compared, such as texts and numbers."""
+    """Return where arrays are equal: nowhere if their dtypes can't be compared, such as texts and numbers."""
     try:
         matches: Array = equal(left, right)
     except DTypeError:

@@ -105,13 +105,13 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
 
 
 def _is_below(x: Array, least: int) -> bool:
-    """Whether it is known, and nothing computed for it, that integers are from 0 on and below a number."""
+    """Tell whether integers are known, without computing anything, to be from 0 on and below a number."""
     bounds = find_bounds(x.expr)
     return bounds is not None and bounds[0] >= 0 and bounds[1] < least <= MOST
 
 
 def _of_selection(x: Any, least: int) -> Array | None:
-    """Count what a mask selects without its being selected; None of anything else, or where the length isn't known."""
+    """Count the elements that a mask selects, without selecting them; None for others, or if the length is unknown."""
     chosen = x._unsized.chosen if isinstance(x, ArrayBase) and x._unsized is not None else None
     if chosen is None or chosen.whole.ndim != 1 or x.dtype.kind not in "biu" or not _is_below(chosen.whole, least):
         return None
@@ -142,7 +142,7 @@ def _count(x: Array, *rest: Any) -> Generator[Any, Any, Array]:
 
 def _sums(x: Array, weights: list[Array], length: int) -> Array:
     """Add up each chunk's counts or weights; the last element counts what lies beyond."""
-    if length > max(x.chunksize):  # else counts would take more room than what is counted
+    if length > max(x.chunksize):  # else the counts would take more memory than the elements
         x = regrid(x, Grid([Axis.regular(x.shape[0], length)]))
     grid = Grid([Axis.regular(x.npartitions, 1), Axis.whole(length + 1)])
     operands = [x, *(regrid(w, x.expr.grid) for w in weights)]

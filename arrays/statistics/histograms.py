@@ -186,7 +186,7 @@ def whole(x: ArrayBase) -> Array:
 
 
 def check_edges(operation: str, bins: Any, argument: str = "bins") -> Array:
-    """Return edges that the user gives; those of NumPy are checked."""
+    """Return the user's edges; NumPy's arrays are checked."""
     if not isinstance(bins, ArrayBase):
         bins = np.asarray(bins)
         if bins.ndim == 1 and (bins[:-1] > bins[1:]).any():

@@ -93,7 +93,7 @@ def average(
     dtype = np.result_type(array.dtype, heavy.dtype, *whole)
     total = red.sum(heavy, axis, dtype, keepdims=keepdims)
     total = make(BlockFunction("elements.checks:no_zero"), (total,), total.expr.grid, total.dtype)
-    product = multiply(array, heavy, dtype=dtype)  # in their own types it may not fit
+    product = multiply(array, heavy, dtype=dtype)  # in the operands' own dtypes it might overflow
     mean = divide(red.sum(product, axis, dtype, keepdims=keepdims), total)
     return (mean, broadcast_to(total, mean.shape)) if returned else mean
 

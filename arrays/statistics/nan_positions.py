@@ -1,4 +1,4 @@
-"""Positions of extremes that pass over NaN."""
+"""Positions of extremes, ignoring NaN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variances and standard deviations that pass over NaN."""
+"""Variances and standard deviations that ignore NaN."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _spread(
     mask: Any,
     mean: Any,
 ) -> Any:
-    """Deliver variances or standard deviations of what is not NaN; of dtypes that have none, the plain ones."""
+    """Deliver variances or standard deviations that ignore NaN; for dtypes without NaN, the plain ones."""
     array = check_numbers(operation, a, axis, dtype, keepdims)
     if array.dtype.kind not in "fc":
         plain = var if operation == "nanvar" else std

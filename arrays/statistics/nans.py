@@ -1,4 +1,4 @@
-"""Reductions that pass over NaN. Of dtypes that have none they are the plain ones."""
+"""Reductions that ignore NaN. For dtypes without NaN they are the plain ones."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def nanmean(
 
 
 def _mean_of_some(array: Array, axis: Axes, keepdims: bool, dtype: np.dtype[Any]) -> Array:
-    """Divide the sum of what is not NaN by how many these are; both are found in one pass."""
+    """Divide the sum of the elements that are not NaN by their number; one pass computes both."""
     axes = find_axes("nanmean", axis, array.ndim)
     warn_of_few("mean", count_reduced(array.expr.grid.shape, axes), 0)
     of_windows = None if keepdims else reduce_windows("nanmean", array, axes, array.dtype)
@@ -267,14 +267,14 @@ def _mean_of_some(array: Array, axis: Axes, keepdims: bool, dtype: np.dtype[Any]
 
 
 def _as_real(array: Array, dtype: np.dtype[Any]) -> Array:
-    """Return elements in a dtype: what is not a number in either part stays so where the imaginary one is lost."""
+    """Cast elements; where complex ones become real, an element with NaN in either part becomes NaN."""
     if array.dtype.kind == "c" and dtype.kind == "f":
         array = where(isnan(array), np.nan, real(array))
     return astype(array, dtype)
 
 
 def check_numbers(operation: str, a: Any, axis: Axes, dtype: Any, keepdims: Any) -> Array:
-    """Return an array to reduce; what can't be reduced so is refused in the name of what was called."""
+    """Return an array to reduce; errors name the function that was called."""
     array = as_array(operation, "a", a)
     wanted = None if dtype is None else check_dtype(operation, "dtype", dtype)
     target_dtype(operation.removeprefix("nan"), array.dtype, wanted, operation)
@@ -288,14 +288,14 @@ def has_nan(array: Array) -> bool:
 
 
 def _fill(operation: str, array: Array, value: int, mask: Any) -> Array:
-    """Put a value in the place of NaN, and of what doesn't count; NaT stays, as in NumPy."""
+    """Replace NaN, and elements that the mask leaves out, by a value; NaT stays, as in NumPy."""
     if array.dtype.kind in "fc":
         array = where(isnan(array), array.dtype.type(value), array)
     return mask_out(operation, array, mask, value)
 
 
 def count_not_nan(array: Array, axis: Axes, keepdims: bool, mask: Any) -> Array:
-    """Count the elements that are not NaN, and count."""
+    """Count the elements that are not NaN and that the mask includes."""
     there = logical_not(isnan(array))
     if mask is not True:
         there = logical_and(there, mask)

@@ -26,7 +26,7 @@ BATCH = 64
 
 
 def estimate_edges(x: Array, name: str, between: tuple[Any, Any] | None) -> Generator[Any, Any, Array]:
-    """Recipe of the edges: find the width, and by it the number of bins."""
+    """Recipe of the edges: compute the width, and from it the number of bins."""
     if x.expr.pin is None and not isinstance(x.expr.op, Host | Source):
         x = x.persist()
     x = x.reshape(-1)

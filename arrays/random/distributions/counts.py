@@ -20,12 +20,12 @@ class Counts(Drawing):
     """Counts, as int64."""
 
     def binomial(self, n: Any, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
-        """Count successes in independent tries.
+        """Draw from the binomial distribution: the number of successes in independent trials.
 
         Parameters
         ----------
         n : float or array
-            How often it is tried: an integer from 0 to 2**53.
+            Number of trials: an integer from 0 to 2**53.
         p : float or array
             Probability of a success, from 0 to 1.
         {size, chunks}
@@ -52,7 +52,7 @@ class Counts(Drawing):
         return self._draw("binomial", (("n", n, "whole"), ("p", p, "share")), size, chunks, I8)
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
-        """Count failures before some number of successes.
+        """Draw from the negative binomial distribution: the number of failures before `n` successes.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class Counts(Drawing):
         return self._draw("negative_binomial", (("n", n, "positive"), ("p", p, "positive share")), size, chunks, I8)
 
     def poisson(self, lam: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
-        """Count what happens independently, from the Poisson distribution.
+        """Draw from the Poisson distribution.
 
         Parameters
         ----------
@@ -104,7 +104,8 @@ class Counts(Drawing):
 
         Notes
         -----
-        Below a mean of 10 by the inverse, above by Hörmann's transformed rejection; two draws an attempt.
+        Below a mean of 10 the distribution function is inverted; above, Hörmann's transformed rejection takes two draws
+        an attempt.
 
         {numbers}
 
@@ -117,7 +118,7 @@ class Counts(Drawing):
         return self._draw("poisson", (("lam", lam, "expectation"),), size, chunks, I8)
 
     def geometric(self, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
-        """Count tries up to the first success.
+        """Draw from the geometric distribution: the number of trials up to the first success.
 
         Parameters
         ----------
@@ -147,16 +148,16 @@ class Counts(Drawing):
         return self._draw("geometric", (("p", p, "positive share"),), size, chunks, I8)
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None, chunks: Any = "auto") -> Array:
-        """Count good ones in samples without replacement.
+        """Draw from the hypergeometric distribution: the number of good elements in a sample without replacement.
 
         Parameters
         ----------
         ngood : float or array
-            How many good ones there are: an integer from 0 to 10**9 - 1.
+            Number of good elements in the population: an integer from 0 to 10**9 - 1.
         nbad : float or array
-            How many others: an integer from 0 to 10**9 - 1.
+            Number of other elements: an integer from 0 to 10**9 - 1.
         nsample : float or array
-            How many are drawn: an integer, at most all.
+            Size of the sample: an integer, at most `ngood + nbad`.
         {size, chunks}
 
         Returns
@@ -244,27 +245,27 @@ class Counts(Drawing):
 
 
 def _enough(operation: str, nsample: Any, kinds: tuple[Any, ...]) -> None:
-    """Raise when more are drawn than there are; what is lazy is looked at when it is computed."""
+    """Raise if a sample is larger than the population; lazy arguments are checked when they are computed."""
     if any(isinstance(x, ArrayBase) for x in (nsample, *kinds)):
         return
     try:
         total = sum(np.asarray(x) for x in kinds)
         enough = bool((np.asarray(nsample) <= total).all())
-    except (TypeError, ValueError):  # no numbers, or shapes that don't broadcast: said where parameters are read
+    except (TypeError, ValueError):  # not numbers, or shapes that don't broadcast: reading the parameters raises
         return
     if not enough:
         raise ArgumentError(bad(operation, "nsample", nsample, f"at most as many as there are: {total}"))
 
 
 def _few_enough(n: Any, p: Any) -> None:
-    """Raise when counts might leave int64; what is lazy is looked at when it is computed."""
+    """Raise if counts might not fit int64; lazy arguments are checked when they are computed."""
     if isinstance(n, ArrayBase) or isinstance(p, ArrayBase):
         return
     try:
         with np.errstate(all="ignore"):
             successes, share = np.asarray(n, np.float64), np.asarray(p, np.float64)
             expected = (successes + 10 * np.sqrt(successes)) * ((1 - share) / share)
-    except (TypeError, ValueError):  # no numbers, or shapes that don't broadcast: said where parameters are read
+    except (TypeError, ValueError):  # not numbers, or shapes that don't broadcast: reading the parameters raises
         return
     if ((share > 0) & (share <= 1) & (expected > LARGEST_MEAN)).any():
         raise ArgumentError("negative_binomial: argument 'n' is too large or 'p' too small: counts leave int64")

@@ -1,4 +1,4 @@
-"""Continuous distributions with a parameter of shape."""
+"""Continuous distributions with a shape parameter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Shaped(Drawing):
-    """What has a shape, and doesn't follow from gamma numbers."""
+    """Distributions with a shape parameter that aren't made from gamma numbers."""
 
     def vonmises(self, mu: Any, kappa: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw angles about a direction, from the von Mises distribution.
@@ -107,7 +107,7 @@ class Shaped(Drawing):
         return self._draw("weibull", (("a", a, "not negative"),), size, chunks)
 
     def power(self, a: Any, size: Any = None, chunks: Any = "auto") -> Array:
-        """Draw from [0, 1] with a density like x to the power of a - 1.
+        """Draw from [0, 1] with a density proportional to x to the power of a - 1.
 
         Parameters
         ----------

@@ -23,14 +23,14 @@ class Vectors(Drawing):
     """Counts of categories, correlated normal numbers, shares of a whole."""
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None, chunks: Any = "auto") -> Array:
-        """Count how often each of several outcomes comes up.
+        """Draw from the multinomial distribution: how often each of several outcomes comes up.
 
         Parameters
         ----------
         n : int or array of int
-            How often it is tried, from 0 on; broadcasts with the vectors of `pvals`.
+            Number of trials, from 0 on; broadcasts with the vectors of `pvals`.
         pvals : array_like
-            Probabilities along the last axis; the last one is what the others leave.
+            Probabilities along the last axis; the last one is one less the sum of the others.
         {size_of_vectors, chunks_of_vectors}
 
         Returns
@@ -71,14 +71,14 @@ class Vectors(Drawing):
     def multivariate_hypergeometric(
         self, colors: Any, nsample: Any, size: Any = None, method: str = "marginals", *, chunks: Any = "auto"
     ) -> Array:
-        """Count each kind in samples without replacement.
+        """Draw from the multivariate hypergeometric distribution: the number of each kind in a sample.
 
         Parameters
         ----------
         colors : sequence of int
-            How many there are of each kind: integers from 0 on, fewer than 10**9 in all.
+            Number of elements of each kind: integers from 0 on, fewer than 10**9 in all.
         nsample : int
-            How many are drawn: at most all.
+            Size of the sample: at most `sum(colors)`.
         {size_of_vectors}
         method : 'marginals' or 'count'
             NumPy's names; both are done as 'marginals': one kind after the other.
@@ -140,7 +140,7 @@ class Vectors(Drawing):
         return make(op, operands, grid, I8)
 
     def dirichlet(self, alpha: Any, size: Any = None, chunks: Any = "auto") -> Array:
-        """Draw shares of a whole.
+        """Draw from the Dirichlet distribution: shares that add up to one.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class Vectors(Drawing):
 
         Notes
         -----
-        Gamma numbers over their sum, by their logarithms: small `alpha` make no share NaN.
+        Gamma numbers are divided by their sum, by way of logarithms, so that small `alpha` give no NaN.
 
         {numbers}
 
@@ -196,7 +196,7 @@ class Vectors(Drawing):
         method: str = "svd",
         chunks: Any = "auto",
     ) -> Array:
-        """Draw correlated normal numbers.
+        """Draw from the multivariate normal distribution.
 
         Parameters
         ----------
@@ -206,9 +206,9 @@ class Vectors(Drawing):
             Their covariances: symmetric, no eigenvalue negative. Lazy ones are brought into one chunk.
         {size_of_vectors}
         check_valid : 'warn', 'raise' or 'ignore'
-            What is done about covariances that are none.
+            What is done if `cov` isn't a covariance matrix.
         tol : float
-            How far eigenvalues may be from what `cov` says before it is no matrix of covariances.
+            Tolerance of the check that `cov` is a covariance matrix.
         method : 'svd', 'eigh' or 'cholesky'
             How `cov` is decomposed: at the call, or when the result is computed if `cov` is lazy.
         {chunks_of_vectors}
@@ -221,8 +221,8 @@ class Vectors(Drawing):
         Raises
         ------
         ArgumentError
-            `mean` or `cov` isn't real numbers, or `check_valid` or `method` is unknown.
-            `cov` isn't a matrix of covariances, and `check_valid` is 'raise'.
+            `mean` or `cov` isn't real numbers, or `check_valid` or `method` is unknown. `cov` isn't a covariance
+            matrix, and `check_valid` is 'raise'.
         ShapeError
             `mean` isn't 1-D, or `cov` hasn't its shape twice.
         {DTypeError, ChunksError}
@@ -252,7 +252,7 @@ class Vectors(Drawing):
         grid = Grid([*_first(name, chunks, shape, d).axes, Axis.whole(d)])
         z = self._plain(name, "standard_normal", (), grid, F8)
         whole_cov = whole(spread, [0, 1])
-        if not isinstance(cov, ArrayBase):  # a fault is said at the call
+        if not isinstance(cov, ArrayBase):  # errors are raised at the call
             factor = as_array(name, "cov", covariance_factor(np.asarray(cov, np.float64), method, check_valid, tol))
         else:
             params = (method, check_valid, float(tol))

@@ -33,8 +33,8 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
 
     It is a `Generator` with other names: the same seed gives the same numbers in whatever chunks, NumPy's
     distributions, and not NumPy's own numbers (but `random_sample` has those of
-    `numpy.random.Generator(numpy.random.Philox(seed)).random`). The functions of `windrow.random` draw from one that
-    all of a program share, which `windrow.random.seed` seeds; before that it has entropy of the system.
+    `numpy.random.Generator(numpy.random.Philox(seed)).random`). The functions of `windrow.random` draw from one stream
+    that the whole program shares. `windrow.random.seed` seeds it; before that it is seeded by entropy of the system.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         self._bits = stream("seed", seed)
 
     def get_state(self, legacy: bool = False) -> dict[str, Any]:
-        """Return where the stream stands, for `set_state`.
+        """Return the state of the stream, for `set_state`.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         return self._bits.state
 
     def set_state(self, state: Any) -> None:
-        """Go on where a stream stood; see `get_state`.
+        """Set the state of the stream; see `get_state`.
 
         Parameters
         ----------
