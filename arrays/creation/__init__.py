@@ -1,1 +1,1 @@
-"""Making arrays: filled ones, ranges, grids of coordinates, diagonals, and arrays of what the user has."""
+"""Creating arrays: filled ones, ranges, grids of coordinates, diagonals, and arrays of the user's data."""

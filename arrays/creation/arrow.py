@@ -1,4 +1,4 @@
-"""Arrays as Arrow arrays and tables, and what of Arrow's comes in, as NumPy arrays."""
+"""Arrays as Arrow arrays and tables, and Arrow's data as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 MOST = 1 << 12
-"""Persisted arrays of more chunks are copied as a whole."""
+"""Persisted arrays of more chunks than this are copied as a whole."""
 
 _INSTEAD = {
     "raise": "none; from_arrow(nulls=) makes NaN or a mask of them",
@@ -37,7 +37,8 @@ def to_arrow(x: Any, names: Sequence[str] | None = None) -> pyarrow.Array | pyar
 
     A 1-D array becomes a flat Arrow array, one with more axes a `FixedShapeTensorArray` with a tensor for each position
     along the first axis. A table's columns have the chunks that the arrays have. A persisted array of a single chunk
-    isn't copied: the Arrow array reads the chunk and keeps it alive, unless Arrow has its values otherwise.
+    isn't copied: the Arrow array refers to the chunk and keeps it alive, unless Arrow represents its values
+    differently.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def to_arrow(x: Any, names: Sequence[str] | None = None) -> pyarrow.Array | pyar
 
 
 def _check_names(x: Any, names: Any) -> None:
-    """Raise an error if names for columns are no texts, each another."""
+    """Raise an error if names of columns aren't distinct texts."""
     if isinstance(x, Mapping):
         raise ArgumentError(bad("to_arrow", "names", names, "None, since x, a dict, has names"))
     listed = isinstance(names, Sequence | np.ndarray) and not isinstance(names, str | bytes)
@@ -135,9 +136,8 @@ def _check(argument: str, x: ArrayBase) -> None:
 
 
 def hold(x: ArrayBase) -> tuple[list[Any], object] | None:
-    """Return the chunks along the first axis of a persisted array where they lie, and what keeps them there.
-
-    None where they don't all lie on this node, or are no whole rows.
+    """Return the chunks along the first axis of a persisted array in place, and an object that keeps them alive. None
+    if they aren't all on this host, or aren't whole rows.
     """
     if x.expr.pin is None or x.npartitions > max((1, *x.numblocks[:1])) or x.npartitions > MOST:
         return None
@@ -149,13 +149,13 @@ def hold(x: ArrayBase) -> tuple[list[Any], object] | None:
 
 
 def _in_place(x: ArrayBase) -> tuple[Any, object] | None:
-    """Return the one chunk of a persisted array where it lies, and what keeps it there; None for other arrays."""
+    """Return the only chunk of a persisted array in place, and an object that keeps it alive; None for other arrays."""
     held = hold(x) if x.npartitions == 1 else None
     return None if held is None else (held[0][0], held[1])
 
 
 def chunk_pieces(x: ArrayBase) -> list[Any]:
-    """Return an array's chunks along the first axis as Arrow arrays; those of a persisted one where they lie."""
+    """Return an array's chunks along the first axis as Arrow arrays; those of a persisted one in place."""
     _check("x", x)
     held = hold(x) if x.ndim == 1 else None
     if held is None or not held[0]:
@@ -172,16 +172,15 @@ def give_as(argument: str, shape: tuple[int, ...], values: Any, owner: object) -
 
 
 def _cut(x: ArrayBase, whole: Any) -> list[Any]:
-    """Return the pieces of an Arrow array that an array's chunks along the first axis are."""
+    """Return an array's chunks along the first axis as the pieces of an Arrow array."""
     if not x.ndim:
         return [whole]
     return [whole[a:b] for a, b in itertools.pairwise(np.cumsum((0, *x.chunks[0])).tolist())]
 
 
 def arrow_pieces(operation: str, x: Any) -> list[np.ndarray[Any, Any]] | None:
-    """Return the pieces of something that has Arrow's PyCapsules, as NumPy arrays, in place where that can be.
-
-    None where it has none, or where it is an array by NumPy's manners too.
+    """Return the pieces of an object with Arrow's PyCapsules as NumPy arrays, in place if possible. None if it has
+    none, or if it follows NumPy's protocols, too.
     """
     capsules = hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__")
     if isinstance(getattr(x, "dtype", None), np.dtype) or not capsules:
@@ -193,7 +192,7 @@ def arrow_pieces(operation: str, x: Any) -> list[np.ndarray[Any, Any]] | None:
 
 
 def read_pieces(operation: str, x: Any) -> list[Any]:
-    """Return the pieces of what has Arrow's PyCapsules as Arrow arrays, those of a table as structs."""
+    """Return the pieces of an object with Arrow's PyCapsules as Arrow arrays, those of a table as structs."""
     try:
         return pieces_of(x)
     except (TypeError, ValueError, NotImplementedError) as error:

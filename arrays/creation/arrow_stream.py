@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..base import ArrayBase
 
 AT_ONCE = 4
-"""An array of up to so many times `config.chunk_bytes` is computed as a whole when its stream begins."""
+"""An array of up to this many times `config.chunk_bytes` is computed as a whole when its stream begins."""
 
 
 def arrow_stream(x: ArrayBase, requested_schema: object) -> object:
@@ -63,7 +63,7 @@ def arrow_array(x: ArrayBase, requested_schema: object) -> tuple[object, object]
 
 
 def _is_table(x: ArrayBase, wanted: Any) -> bool:
-    """Whether an array goes out as a table of its columns."""
+    """Whether an array is exported as a table of its columns."""
     plain = x.ndim == 2 and x.shape[1] > 0 and x.dtype.names is None and value_type(x.dtype) is not None
     return plain and (wanted is None or bool(arrow("types").is_struct(wanted)))
 
@@ -79,8 +79,7 @@ def _type_of(requested_schema: object) -> Any:
 
 
 def _batches(x: Array, schema: Any) -> Iterator[Any]:
-    """Yield record batches: of a persisted array's chunks, of what was computed at once, or of one part after another.
-
+    """Yield record batches: of a persisted array's chunks, of an array computed at once, or of one part after another.
     In the last case the ranks keep the array until the stream ends.
     """
     bounds = np.cumsum((0, *x.chunks[0])).tolist()

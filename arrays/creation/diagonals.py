@@ -121,7 +121,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
 
 
 def _diagonal(operation: str, a: Any, offset: Any, axis1: Any, axis2: Any) -> Array:
-    """Take the square around the diagonal on chunks that are squares along it; only these are read."""
+    """Rechunk the square around the diagonal into square chunks along it; only these are read."""
     x = as_array(operation, "a", a)
     if x.ndim < 2:
         raise ShapeError(bad(operation, "a", x.shape, "at least two axes"))
@@ -207,7 +207,8 @@ def diag(v: Any, k: int = 0) -> Array:
 
 
 def _around(own: Axis, front: int, back: int, dtype: DType) -> Grid | None:
-    """Return squares along a diagonal as its elements are cut, with what is before and behind; None: too large ones."""
+    """Return the squares along a diagonal in its elements' chunks, with the rows before and behind; None if they are
+    too large."""
     sizes = [size for size in own.sizes() if size]
     rows = Axis.of_sizes([*[front] * (front > 0), *sizes, *[back] * (back > 0)])
     columns = Axis.of_sizes([*[back] * (back > 0), *sizes, *[front] * (front > 0)])

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 ZERO = object()
-"""Stands for what a dtype has in memory that is zero: of text that is none, not "0"."""
+"""Stands for the value of a dtype whose bytes are zero: an empty text, not "0"."""
 
 
 def full(
@@ -96,7 +96,7 @@ def _item(operation: str, value: Any, dtype: DType) -> Any:
 
 
 def constant(shape: tuple[int, ...], value: Any, dtype: DType) -> Array:
-    """Return the array of a result that is known: one value everywhere."""
+    """Return an array with a known value everywhere."""
     return make(Constant(np.asarray(value).astype(dtype)[()]), (), grid_for("full", "auto", shape, dtype), dtype)
 
 
@@ -153,7 +153,7 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
 
 
 def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto") -> Array:
-    """Return an array whose values don't matter; they are zeros.
+    """Return an array of arbitrary values, which are zeros.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def empty_like(
     device: Any = None,
     chunks: Any = None,
 ) -> Array:
-    """Return an array, whose values don't matter, with the shape, dtype and chunks of another.
+    """Return an array of arbitrary values with the shape, dtype and chunks of another.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tables and arrays of Arrow's, and of what speaks its protocol: DataFrames, record batches, columns."""
+"""Tables and arrays of Arrow's, and objects with its protocol: DataFrames, record batches, columns."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ NULLS = ("raise", "nan", "mask")
 
 
 def from_arrow(x: Any, chunks: Any = None, *, nulls: str = "raise", matrix: bool = False) -> Any:
-    """Return lazy arrays of an Arrow table or array, or of what hands over its data as Arrow, such as DataFrames.
-
-    What Arrow has in the same bytes is referred to, not copied: numbers, dates and times without nulls.
+    """Return lazy arrays of an Arrow table or array, or of an object that exports its data as Arrow, such as a
+    DataFrame. Data that Arrow has in the same bytes, numbers, dates and times without nulls, is referred to, not
+    copied.
 
     Parameters
     ----------
@@ -127,7 +127,8 @@ def _columns(pieces: list[Any]) -> dict[str, list[Any]]:
 
 
 def _arrays(columns: dict[Name, list[Any]], nulls: str, chunks: Any) -> tuple[dict[Name, Array], dict[Name, Array]]:
-    """Return arrays and masks of columns, with the same chunks along the first axis; None names what is no table's."""
+    """Return arrays and masks of columns, with the same chunks along the first axis; the name None means that there is
+    no table."""
     how = "zero" if nulls == "mask" else nulls
     plain = {
         name: plain_pieces("from_arrow", "x" if name is None else f"x[{name!r}]", pieces, how)
@@ -154,7 +155,7 @@ def _rechunk(x: Array, chunks: Any) -> Array:
 
 
 def _runs(pieces: list[np.ndarray[Any, Any]]) -> list[slice]:
-    """Return which neighbours are merged: none where there are few, else small ones."""
+    """Return the groups of neighbours that are merged: small ones, if there are many."""
     borders, size = [0], 0
     for i, piece in enumerate(pieces):
         size += piece.nbytes

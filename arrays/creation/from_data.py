@@ -1,4 +1,4 @@
-"""Arrays that the user hands in."""
+"""Arrays of the user's data."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def from_array(
     *,
     copy: bool = False,
 ) -> Array:
-    """Return a lazy array of data that the caller has.
+    """Return a lazy array of the caller's data.
 
     The data is referred to, not copied: it must not change while the array is used. Memory-mapped files, arrays of zarr
     in folders and at URLs, and variables of h5py and netCDF4 in files that are only read are read by the ranks
-    themselves; a file that changes raises an error when it is read. Where another file lies at the path by now, the
-    driver reads the one that `x` shows.
+    themselves; a file that has changed raises an error when it is read. If another file has taken its path, the driver
+    reads the one that `x` refers to.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def from_array(
     -----
     The array is identified by the object, not by its content: two calls give two sources, whose results aren't shared.
     An object that pickles, to a megabyte at most, is read by each rank from its own copy; others are read by the
-    driver. Threads of their own read, so that what else is computed doesn't wait.
+    driver. Separate threads read, so that other computations don't wait.
 
     Examples
     --------
@@ -297,7 +297,7 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
-    """Return a copy: setting elements of one leaves the other as it is.
+    """Return a copy: setting elements of one doesn't change the other.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
 
 
 def _join_pieces(pieces: list[np.ndarray[Any, Any]], chunks: Any) -> Array:
-    """Join pieces along the first axis; each is a chunk where the user says nothing else."""
+    """Join pieces along the first axis; each is a chunk unless the user asks for others."""
     is_auto = isinstance(chunks, str) and chunks == "auto"
     joined = concatenate([from_array(piece) for piece in pieces]) if len(pieces) > 1 else from_array(pieces[0])
     return joined if is_auto else joined.rechunk(chunks)

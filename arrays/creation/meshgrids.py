@@ -156,7 +156,7 @@ def fromfunction(
     chunks: Any = "auto",
     **kwargs: Any,
 ) -> Any:
-    """Return what a function makes of the positions along each axis.
+    """Return the result of a function of the positions along each axis.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is no array, though it looks like one or leads to one: what to do with it instead."""
+"""Objects that look like arrays or lead to them: errors that say what to do instead."""
 
 from __future__ import annotations
 

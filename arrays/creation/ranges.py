@@ -32,7 +32,7 @@ __all__ = [
 
 
 EXACT = 1 << 53
-"""Floats tell so many positions apart."""
+"""Floating-point numbers represent integers up to this exactly."""
 
 
 def arange(
@@ -108,14 +108,14 @@ def arange(
     count = _count(_plain(start), _plain(stop), _plain(step), last)
     _hold_first(start, step, count, wanted)
     if wanted.kind == "f":
-        # NumPy goes by the difference of the first two elements, as they are after rounding to the dtype.
+        # NumPy uses the difference of the first two elements, rounded to the dtype.
         step = wanted.type(start + step) - wanted.type(start)
     ramp = Ramp(_plain(start), _plain(step))
     return make(ramp, (), grid_for("arange", chunks, (count,), wanted), wanted)
 
 
 def _hold_first(start: Any, step: Any, count: int, dtype: DType) -> None:
-    """Raise for a dtype that can't hold the first two numbers; those after them follow, and wrap, as NumPy's do."""
+    """Raise for a dtype that can't hold the first two numbers; those after them wrap around, as in NumPy."""
     if dtype.kind == "b" and count > 2:
         raise DTypeError(bad("arange", "dtype", dtype, f"one for {count} numbers; bool is for two"))
     if dtype.kind in "iu":
@@ -124,7 +124,7 @@ def _hold_first(start: Any, step: Any, count: int, dtype: DType) -> None:
 
 
 def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, Any, Any]:
-    """Bring the ends of a range of dates or times, and its step, to the unit that NumPy gives it."""
+    """Convert the ends of a range of dates or times, and its step, to NumPy's unit for it."""
     ends = [np.asarray(v, "M8" if isinstance(v, str) else None) for v in (start, stop)]
     if ends[0].dtype.kind == "M" != ends[1].dtype.kind:
         ends[1] = ends[0] + ends[1]
@@ -135,12 +135,12 @@ def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, Any,
 
 
 def compute_number(value: Any) -> Any:
-    """Compute a lazy number: how long a range is depends on it."""
+    """Compute a lazy number, on which the length of a range depends."""
     return value._single("arange") if isinstance(value, ArrayBase) and value.ndim == 0 else value  # type: ignore[attr-defined]
 
 
 def _count(start: Any, stop: Any, step: Any, last: str) -> int:
-    """Return how many numbers a range has; `last` is the name of the argument where it ends."""
+    """Return the length of a range; `last` is the name of the argument for its end."""
     if all(isinstance(value, int) for value in (start, stop, step)):
         count: int = max(0, -((start - stop) // step))
         if count > LONGEST:
@@ -155,7 +155,7 @@ def _count(start: Any, stop: Any, step: Any, last: str) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Integers as Python's, which can't overflow on the distance."""
+    """Return integers as Python's, whose difference can't overflow."""
     value = value[()] if isinstance(value, np.ndarray) else value
     whole = isinstance(value, int | np.integer | np.bool) and not isinstance(value, np.timedelta64)
     return int(value) if whole else value

@@ -1,4 +1,4 @@
-"""Selecting by a mask, chunk by chunk; how many elements there are is found when something asks for it."""
+"""Selecting by a mask, chunk by chunk; the number of elements is computed when something asks for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..array import Array
 
 LARGE_MASK = 1 << 14
-"""NumPy's masks of so many elements are applied by block; smaller ones by the positions of what they select."""
+"""NumPy's masks of at least this many elements are applied by block; smaller ones as arrays of positions."""
 
 
 def select(x: Array, mask: Array) -> Array:
@@ -41,21 +41,20 @@ def select_known(x: Array, mask: np.ndarray[Any, Any]) -> Array:
 
 
 def flatten_masked(x: Array, mask: Array) -> tuple[Array, Array]:
-    """Return an array and a mask over its first axes with these made one."""
+    """Merge the axes of a mask into one, in the mask and in the array."""
     if mask.ndim <= 1:
         return x, mask
     return x.reshape(mask.size, *x.shape[mask.ndim :]), ravel(mask)
 
 
 def count_by_chunk(mask: Array) -> Array:
-    """Return how many elements of each chunk of a mask along one axis hold."""
+    """Return how many elements are true in each chunk of a mask along one axis."""
     return make(BlockFunction("elements.masks:count"), (mask,), Grid([Axis.regular(mask.npartitions, 1)]), "i8")
 
 
 def _select(x: Array, mask: Array) -> Generator[Any, Any, Array]:
-    """Count what each chunk has of it; the mask is kept meanwhile, and as long as the result lives.
-
-    What a user's function makes is kept too: it isn't called twice, and may not give the same twice.
+    """Count what a mask selects of each chunk; the mask is kept meanwhile, and as long as the result lives. The result
+    of a user's function is kept, too: a second call might give another one.
     """
     x, mask = flatten_masked(x, mask)
     mask = regrid(mask, Grid(x.expr.grid.axes[:1]))

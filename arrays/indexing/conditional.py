@@ -1,4 +1,4 @@
-"""Choosing elements by conditions, and putting others in their place."""
+"""Choosing elements by conditions, and replacing them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         if condition.dtype != bool:
             raise DTypeError(bad("select", f"condlist[{i}]", condition.dtype, "an array of bool"))
     choices = [c if np.ndim(c) == 0 else as_array("select", "choicelist", c) for c in (*choicelist, default)]
-    plain = (np.asarray(c) if isinstance(c, str | bytes) else c for c in choices)  # else a text names a dtype
+    plain = (np.asarray(c) if isinstance(c, str | bytes) else c for c in choices)  # otherwise a text names a dtype
     dtype = np.result_type(*(getattr(c, "dtype", c) for c in plain))
     choices = [_as_numpy_casts(c, dtype, is_default=i == len(conditions)) for i, c in enumerate(choices)]
     selected: Any = choices.pop()
@@ -133,8 +133,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
     Notes
     -----
-    Each function gets the whole of `x` as a lazy array, where NumPy hands it the elements of its condition only:
-    functions that treat each element by itself give the same, others (a mean) don't.
+    Each function gets the whole of `x` as a lazy array, whereas NumPy passes only the elements where its condition
+    holds: elementwise functions give the same result, others (a mean) don't.
 
     Examples
     --------
@@ -171,14 +171,14 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 
 def lazy_target(operation: str, argument: str, array: Any) -> Array:
-    """Return the array whose elements are to be others from now on."""
+    """Return the array whose elements are to be replaced."""
     if not isinstance(array, ArrayBase):
         raise ArgumentError(bad(operation, argument, type(array).__name__, "a Windrow array"))
     return array  # type: ignore[return-value]
 
 
 def _replace(operation: str, array: Array, found: Array) -> None:
-    """Let a name stand for other elements from now on; what was made of the array before stays as it was."""
+    """Replace an array's elements; arrays made from it before keep the old ones."""
     check_own(operation, array)
     array.expr = regrid(astype(found, array.dtype), array.expr.grid).expr
 
@@ -220,7 +220,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     """
     if not isinstance(dst, ArrayBase | np.ndarray):
         raise ArgumentError(bad("copyto", "dst", type(dst).__name__, "a Windrow or NumPy array"))
-    if isinstance(src, bool | int | float | complex):  # Python's numbers take the other's precision
+    if isinstance(src, bool | int | float | complex):  # Python's numbers take the precision of the array
         source = cast_values("copyto", "src", src, np.result_type(src, dst.dtype), copied)
     else:
         source = as_array("copyto", "src", src)
@@ -280,7 +280,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 
 def _filling(operation: str, argument: str, values: Any, dtype: DType) -> Array:
-    """Return values in the dtype of what they are set into, to which arrays must be cast safely, as in NumPy."""
+    """Return values in the dtype of the array that they are set in; arrays must cast to it safely, as in NumPy."""
     if isinstance(values, ArrayBase | np.ndarray) and not np.can_cast(values.dtype, dtype):
         raise DTypeError(bad(operation, argument, values.dtype, f"a dtype that is cast safely to {dtype}; or astype()"))
     return cast_values(operation, argument, values, dtype)
@@ -438,7 +438,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
 
 
 def _trim(x: Array, ends: str, axes: tuple[int, ...]) -> Generator[Any, Any, Array]:
-    """Find the first and the last place along each axis that isn't all zeros."""
+    """Return the first and the last position along each axis that isn't all zeros."""
     there = not_equal(x, np.zeros((), x.dtype)[()])
     asked = [extremes.any(there)]
     for axis in axes:

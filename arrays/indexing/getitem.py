@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from .keys import Plain
 
 TABLE_BYTES = 1 << 20
-"""An array of at most so many bytes is brought into one chunk where lazy positions are looked up in it."""
+"""An array of at most this many bytes is brought into one chunk to look lazy positions up in it."""
 
 
 def getitem(x: Array, key: Any) -> Array:
@@ -165,7 +165,7 @@ def _slicing(grid: Grid, chosen: Selection, itemsize: int) -> tuple[Move | None,
 
 
 def _tidy(grid: Grid, itemsize: int, chosen: Selection, axes: list[Axis]) -> list[Axis]:
-    """Merge the tiny chunks of which a slice by steps leaves many: up to the size that chunks had before."""
+    """Merge the small chunks that a slice with a step leaves, up to the size that chunks had before."""
     new_axes = list(axes)
     for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
         if isinstance(entry, slice) and abs(entry.step) > 1:
@@ -288,7 +288,7 @@ def read_mask(x: Array, items: list[Any]) -> Masked | None:
     mask = items[place]
     others = (*items[:place], *[slice(None)] * mask.ndim, *items[place + 1 :])
     if place and any(not isinstance(i, slice) for i in others):
-        return None  # where the result's axes stand takes more to say
+        return None  # the positions of the result's axes need more care
     part = x if trivial(others) else getitem(x, others)
     return Masked(part, as_array("indexing", "key", mask), place, others)
 

@@ -1,4 +1,5 @@
-"""Keys of getitem and setitem, read as NumPy reads them: what each axis gives, and where it stands in the result."""
+"""Keys of getitem and setitem, parsed by NumPy's rules: what is selected along each axis, and which axis of the result
+it becomes."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Entry = slice | int | np.ndarray[Any, Any]
 
 NEW, POINTS = -1, -2
-"""Axes of a result that are no axis of the array: a size-1 axis, and those of the arrays of positions."""
+"""Axes of a result that aren't axes of the array: a new size-1 axis, and the axes of arrays of positions."""
 
 
 Plain = tuple[int | EllipsisType | tuple[int | None, int | None, int | None] | None, ...]
@@ -76,7 +77,7 @@ def _read(item: Any) -> Any:
 
 
 def _array(item: Any) -> Any:
-    """Bring a sequence to an array, one of NumPy's as it is now; a list of lazy integers to a lazy one."""
+    """Convert a sequence to an array, a list of lazy integers to a lazy one; NumPy's arrays are copied."""
     if hasattr(item, "__array__"):
         return snapshot(item)
     if any(isinstance(each, ArrayBase) for each in item):
@@ -96,12 +97,12 @@ def names_fields(key: Any) -> bool:
 
 
 def trivial(items: Iterable[Any]) -> bool:
-    """Tell whether items take all there is."""
+    """Tell whether items select everything."""
     return all(i is Ellipsis or (isinstance(i, slice) and i == slice(None)) for i in items)
 
 
 def count_axes(item: Any) -> int:
-    """Return how many axes an item speaks of."""
+    """Return the number of axes that an item indexes."""
     if item is None or item is Ellipsis:
         return 0
     return item.ndim if isinstance(item, np.ndarray | ArrayBase) and item.dtype == bool else 1
@@ -117,7 +118,7 @@ def expand_ellipsis(ndim: int, items: list[Any]) -> list[Any]:
     at = next((k for k, i in enumerate(items) if i is Ellipsis), len(items))
     left: list[Any] = [slice(None)] * (ndim - used)
     if at < len(items) and not left:
-        left = [Ellipsis]  # it parts arrays of positions from each other also where it stands for no axis
+        left = [Ellipsis]  # it separates arrays of positions even if it stands for no axis
     return [*items[:at], *left, *items[at + 1 :]]
 
 
@@ -152,7 +153,7 @@ class Selection:
         return [i for i, e in enumerate(self.entries) if isinstance(e, np.ndarray)]
 
     def simplify(self) -> Selection:
-        """Return the same without arrays, where they tell a single position."""
+        """Return the same with arrays of a single position replaced by it."""
         if self.wide is None or math.prod(self.wide) != 1:
             return self
         entries: list[Entry] = [int(e[0]) if isinstance(e, np.ndarray) else e for e in self.entries]
@@ -179,7 +180,7 @@ def selection(shape: tuple[int, ...], items: list[Any]) -> Selection:
             f"indexing: arrays of positions have shapes {listed}; expected shapes that broadcast"
         ) from error
     checked: list[Entry] = []
-    none = math.prod(wide) == 0  # then NumPy doesn't look at the positions
+    none = math.prod(wide) == 0  # then NumPy doesn't check the positions
     for i, (entry, n) in enumerate(zip(entries, shape, strict=True)):
         if none and isinstance(entry, np.ndarray):
             entry = np.empty(wide, np.int64)
@@ -213,7 +214,7 @@ def _entries(shape: tuple[int, ...], items: list[Any]) -> tuple[list[Entry], lis
 
 
 def check_mask(mask: Any, shape: tuple[int, ...], at: int) -> None:
-    """Raise for a mask that hasn't the shape of the axes that it speaks of; without elements it may, as in NumPy."""
+    """Raise for a mask that hasn't the shape of the axes that it indexes; one without elements needn't, as in NumPy."""
     own = mask.expr.shape if isinstance(mask, ArrayBase) else mask.shape
     wanted = shape[at : at + mask.ndim]
     if len(own) != len(wanted) or any(m not in (n, 0) for m, n in zip(own, wanted, strict=True)):
@@ -269,7 +270,7 @@ def _check_entry(entry: Entry, n: int, axis: int) -> Entry:
         except ValueError as error:
             raise IndexingError(bad("indexing", "key", entry, "a slice whose step is not zero")) from error
         count = len(range(start, stop, step))
-        return slice(start, count, step if count > 1 else 1)  # else it may be beyond int64
+        return slice(start, count, step if count > 1 else 1)  # otherwise it may exceed int64
     if isinstance(entry, int):
         low = high = entry
     else:
@@ -295,7 +296,7 @@ Template = tuple[Any, ...]
 
 
 def template_of(items: list[Any]) -> tuple[Template, list[ArrayBase]]:
-    """Return items in a form that names an operation, and the lazy ones among them."""
+    """Return items as parameters of an operation, and the lazy ones among them."""
     lazy: list[ArrayBase] = []
     template: list[Any] = []
     for item in items:

@@ -1,5 +1,5 @@
-"""Where elements are: positions of what is not zero, and elements selected by conditions. Their number is found when
-something needs it."""
+"""Positions of elements that are not zero, and elements selected by conditions. Their number is computed when something
+needs it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _positions(array: Array) -> Array:
 
 
 def _find_positions(mask: Array) -> Generator[Any, Any, Array]:
-    """Recipe: count what each chunk has of it; the mask is kept meanwhile, and as long as the result lives."""
+    """Recipe: count what a mask selects of each chunk; the mask is kept meanwhile, and as long as the result lives."""
     mask = mask.persist()
     counts = yield count_by_chunk(mask)
     axis = mask.expr.grid.axes[0]

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from ..array import Array
 
 WHOLE = 1 << 20
-"""Matrices of at most so many elements are brought to one chunk; larger ones are factored by blocks."""
+"""Matrices of at most this many elements are brought to one chunk; larger ones are factored by blocks."""
 EMPTY = Axis.regular(0, 1)
 
 
 class MatrixError(ShapeError, np.linalg.LinAlgError):
-    """A shape that an operation of linear algebra can't take."""
+    """A shape that linear algebra can't handle."""
 
 
 def matrices(operation: str, argument: str, value: Any, *, square: bool = False) -> Array:
@@ -61,7 +61,7 @@ def real_dtype(dtype: DType) -> DType:
 
 
 def wide(x: Array) -> Array:
-    """Return the array in double precision, in which NumPy's linear algebra computes whatever it is given."""
+    """Return the array in double precision, in which NumPy's linear algebra computes all dtypes."""
     return astype(x, np.result_type(x.dtype, np.float64))
 
 
@@ -71,7 +71,7 @@ def by_blocks(x: Array) -> bool:
 
 
 def panel_width(n: int, count: int = 8) -> int:
-    """Return the width of about so many panels in which a matrix of n columns is factored; it follows from n alone."""
+    """Return the width of the panels in which a matrix of n columns is factored; it depends on n alone."""
     return max(256, min(1024, -(-n // count)))
 
 
@@ -123,7 +123,7 @@ def step(
 
 
 def place_parts(parts: Sequence[tuple[Array, int, int]], grid: Grid, fill: Any = 0) -> Array:
-    """Return a matrix put together of parts, each with its row and column there; `fill` stands elsewhere."""
+    """Return a matrix assembled from parts, each with its first row and column; the rest is `fill`."""
     routes = tuple(Route(((0, Slice(-row)), (1, Slice(-column)))) for _, row, column in parts)
     some = [part for part, _, _ in parts]
     return make(Move("blocks", routes, fill), some, grid, some[0].dtype)

@@ -82,11 +82,11 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **keywords: A
 
     Notes
     -----
-    Operands are contracted in pairs, those first whose product is smallest, whatever `optimize` says; NumPy
-    contracts them all at once by default. A label that one operand alone has is summed before products are taken,
-    as NumPy's `optimize=True` does: of no rows, or of infinities of both signs, it gives what that gives. Windows
-    of `sliding_window_view` are summed over other axes before they slide, and weighted by a vector without being
-    made: last digits may differ from those of a product of the same numbers.
+    Operands are contracted in pairs, those first whose product is smallest, whatever `optimize` says; NumPy contracts
+    them all at once by default. A label that only one operand has is summed before products are taken, as with NumPy's
+    `optimize=True`, which matters for axes without elements and for infinities of both signs. Windows of
+    `sliding_window_view` are summed over other axes first, and weighted by a vector without being formed, so that the
+    last digits may differ from those of an explicit product.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def _cast(arrays: list[Array], dtype: Any, casting: str) -> list[Array]:
 
 
 def _once(array: Array, labels: Labels, subscript: Any) -> Term:
-    """Take diagonals, so that each label stands for one axis."""
+    """Take diagonals of operands with repeated labels, so that each label stands for one axis."""
     while len(set(labels)) < len(labels):
         label = next(a for a in labels if labels.count(a) > 1)
         first = labels.index(label)
@@ -265,7 +265,7 @@ def _once(array: Array, labels: Labels, subscript: Any) -> Term:
 
 
 def _lengths(terms: Sequence[Term]) -> dict[Label, int]:
-    """Return the length of each label; a size-1 axis serves any."""
+    """Return the length of each label; size-1 axes broadcast."""
     lengths: dict[Label, int] = {}
     for term in terms:
         for label, n in zip(term.labels, term.array.shape, strict=True):
@@ -308,7 +308,7 @@ def _find_needed(terms: Sequence[Term], chosen: Sequence[int], output: Labels) -
 
 
 def _cheapest(terms: Sequence[Term], output: Labels) -> tuple[int, int]:
-    """Return the pair whose product takes least: of memory, compared with its operands', then of operations."""
+    """Return the pair whose product takes the least memory, compared with its operands, then the fewest operations."""
     best: tuple[float, float, int, int] | None = None
     for i in range(len(terms)):
         for j in range(i + 1, len(terms)):

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 HIGH = 2
-"""A large system with so many times more rows than columns is brought to a triangle first."""
+"""A large system with this many times more rows than columns is reduced to a triangle first."""
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array]:
@@ -67,9 +67,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
 
     Notes
     -----
-    A large system with at least twice as many rows as columns is brought to a triangle by blocks (see
-    `windrow.linalg.qr`), right-hand sides along with it; what is left, and any other system, is brought to one chunk.
-    `a` isn't a stack.
+    A large system with at least twice as many rows as columns is reduced to a triangle by blocks (see
+    `windrow.linalg.qr`), together with its right-hand sides; the triangle, or any other system, is brought to one
+    chunk. `a` isn't a stack.
 
     Examples
     --------

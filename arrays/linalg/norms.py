@@ -63,7 +63,7 @@ def _vector(operation: str, x: Array, axis: int | tuple[int, ...] | None, keepdi
 
 
 def _largest(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool) -> Array:
-    """Return the maximum of what isn't negative: 0 of no elements."""
+    """Return the maximum of elements that aren't negative: 0 if there are none."""
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     if any(x.shape[a] == 0 for a in axes):
         return summed(x, axis=axis, keepdims=keepdims)

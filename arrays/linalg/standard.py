@@ -180,7 +180,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Array:
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
-    """Add up the diagonals of matrices.
+    """Return the sums of the diagonals of matrices.
 
     Parameters
     ----------

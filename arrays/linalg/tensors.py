@@ -75,7 +75,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Array:
 
 
 def tensorinv(a: Any, ind: int = 2) -> Array:
-    """Invert what `tensordot(a, x, ind)` does.
+    """Return the inverse of the map `tensordot(a, x, ind)`.
 
     Parameters
     ----------

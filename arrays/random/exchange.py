@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 FEWEST, MOST = 64, 1024
 JOINED_BYTES = 1 << 22
-"""An axis of more than `MOST` chunks, or of more than `FEWEST` smaller than `JOINED_BYTES`, has its chunks joined
-first, since each chunk sends a run to each other."""
+"""Chunks along the axis are joined first where there are more than `MOST`, or more than `FEWEST` that are smaller than
+this: each sends a run to each other one."""
 
 
 def permutation_of(name: str, x: Array, seed: Seed, axis: int) -> Array:

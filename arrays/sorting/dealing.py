@@ -1,7 +1,6 @@
-"""Sorting a long axis in chunks: numbers in memory are dealt into buckets first, and sorted once.
-
-There are many more buckets than chunks; borders between them come from a sample. Buckets go as they are into their
-chunk of the result, and are sorted there. One in which a chunk ends and the next begins is sorted for both.
+"""Sorting a long axis in chunks by buckets: numbers in memory are distributed over buckets first, and sorted once.
+There are many more buckets than chunks; their borders come from a sample. Each bucket is sent unsorted to its chunk of
+the result, and sorted there. A bucket that two chunks of the result share is sorted for both.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
     from .samples import Steps
 
 SAMPLE = 1 << 14
-"""So many elements come to the driver, about."""
+"""About this many elements come to the driver."""
 
 MOST = BUCKETS // 4
-"""With more chunks, too many buckets would be sorted for two of them."""
+"""With more chunks, too many buckets would be sorted twice."""
 
 LEAST = 1 << 12
-"""Chunks of fewer elements are sorted in less time than buckets take."""
+"""Smaller chunks are sorted faster than distributed over buckets."""
 
 
 def sort_long(x: Array) -> Steps:
@@ -46,17 +45,17 @@ def sort_long(x: Array) -> Steps:
 
 
 def _fits(x: Array) -> bool:
-    """Tell whether an array is one to be dealt, which reads it twice."""
+    """Tell whether an array is to be sorted by buckets, which reads it twice."""
     (axis,) = x.expr.grid.axes
     plain = x.dtype.kind in "iuf" and x.dtype.itemsize in (4, 8) and x.dtype.isnative
     return plain and 1 < axis.count <= MOST and axis.length >= LEAST * axis.count and in_memory(x)
 
 
 def _sort_once(x: Array) -> Generator[Any, Any, Array | None]:
-    """Give an array in order; None where a sample has many equal elements, or NaN, and where it misled."""
+    """Give an array in order; None if the sample has many equal elements or NaN, or was misleading."""
     (axis,) = x.expr.grid.axes
     sizes = np.asarray(axis.sizes())
-    step = axis.length // SAMPLE | 1  # odd, since what recurs mostly does so at even distances
+    step = axis.length // SAMPLE | 1  # odd, since repeating data mostly has an even period
     taken = axis.length // step
     sample = yield move("sample", x, [(0, Slice(step - 1, step))], [Axis.whole(taken)])
     splitters = blocks.sort(sample)[np.arange(1, BUCKETS) * len(sample) // BUCKETS]

@@ -1,4 +1,4 @@
-"""Distinct elements. They are sorted; how many there are is found when something asks for it."""
+"""Distinct elements, sorted. Their number is computed when something asks for it."""
 
 from __future__ import annotations
 
@@ -67,9 +67,8 @@ class UniqueInverse(NamedTuple):
 
 
 class _Order:
-    """An array in order, with its positions where they are wanted, and what is new in it: found once for all users.
-
-    Where chunks have few distinct elements, these stand for all: they bring their first positions and their numbers.
+    """A sorted array, with positions if they are wanted, and flags of the elements that are new; computed once for all
+    users. If chunks have few distinct elements, only these are sorted, with their first positions and their counts.
     """
 
     def __init__(self, x: Array, equal_nan: bool, names: str) -> None:
@@ -78,7 +77,7 @@ class _Order:
         self.found: tuple[Array, Array, Array, Array | None] | None = None
 
     def steps(self) -> Generator[Any, Any, tuple[Array, Array, Array, Array | None]]:
-        """Give values in order, positions (or values again), flags of what is new, and numbers (None: each is one)."""
+        """Give sorted values, positions (or values again), flags of new values, and counts (None: each counts once)."""
         if self.found is None:
             x = gather_line(self.x)
             if self.carry:
@@ -96,7 +95,7 @@ class _Order:
         return self.found
 
     def _few(self, parts: Array, order: Array) -> Generator[Any, Any, Any]:
-        """Give what `steps` does, made of the distinct elements of each chunk; None where these are too many."""
+        """Give the result of `steps` from the distinct elements of each chunk; None if these are too many."""
         grid = parts.expr.grid
         new = make(BlockFunction("order.searching:mark_first", (self.equal_nan,)), (parts,), grid, bool).persist()
         counts = yield make(BlockFunction("elements.masks:count"), (new,), Grid([Axis.regular(grid.nblocks, 1)]), "i8")
@@ -155,7 +154,7 @@ def _inverse(x: Array, order: _Order) -> Steps:
         if not (order.equal_nan and x.dtype.kind == "c"):
             return inverse
         least: Array = minimum(inverse, (yield new.sum()) - 1)
-        return least  # complex NaN of several kinds: one, the least of them, stands for all
+        return least  # complex NaN of several kinds: the least of them stands for all
     each = make(BlockFunction("elements.masks:count"), (new,), Grid([Axis.regular(new.npartitions, 1)]), "i8")
     counts = yield each
     before = regrid(as_array("unique", "x", np.cumsum(counts) - counts), each.expr.grid)
@@ -165,7 +164,7 @@ def _inverse(x: Array, order: _Order) -> Steps:
 
 
 def find_distinct(operation: str, x: Any, names: str, equal_nan: bool) -> list[Array]:
-    """Return arrays of what is asked for: v(alues), i(ndices), r (inverse), c(ounts)."""
+    """Return the arrays that `names` asks for: v(alues), i(ndices), r (inverse), c(ounts)."""
     array = as_array(operation, "x", x)
     if array.dtype.kind == "V" and array.dtype.names is None:
         raise DTypeError(bad(operation, "x", array.dtype, "a dtype that has an order"))
@@ -191,7 +190,7 @@ def unique_values(x: Any) -> Array:
     Returns
     -------
     Array
-        1-D, in the dtype of `x`; its length is found when it is needed.
+        1-D, in the dtype of `x`; its length is computed when it is needed.
 
     Raises
     ------
@@ -346,7 +345,7 @@ def unique(
 
     Notes
     -----
-    How many there are is found when something needs it: until then that length is None in `shape`. Slices along an axis
+    Their number is computed when something needs it; until then that length is None in `shape`. Slices along an axis
     are brought into one chunk each.
 
     Examples
@@ -397,7 +396,7 @@ def _packed(rows: Array, record: np.dtype[Any]) -> Array:
 
 
 def _unpacked(x: Array, shape: tuple[int, ...], axis: int) -> Steps:
-    """Recipe of the slices of which `x` has one in each record."""
+    """Recipe of the distinct slices; each record of `x` is one slice."""
     dtype = x.dtype[0]
     assert x.dtype.names is not None
     width = len(x.dtype.names)

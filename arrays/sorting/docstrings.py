@@ -74,12 +74,10 @@ ArgumentError
     `x` can't be read as an array.
 DTypeError
     `x` has a dtype without an order, or holds Python objects.
-{unlike_unique}
-A function of the array API; each NaN is one of its own, other than in `windrow.unique`. Values are sorted, which the
-standard leaves open; how many there are is found when something needs it.
-{exact}
-Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted; where
-there are more than 32 such axes side by side, each is brought into one chunk.
+{unlike_unique} A function of the array API; each NaN is distinct, unlike in `windrow.unique`. Values are sorted, which
+the standard leaves open; their number is computed when something needs it. {exact} Exact, unlike dask's. A long axis,
+or the whole of a large array, is looked through a few times and not sorted; where there are more than 32 such axes side
+by side, each is brought into one chunk.
 """,
     COMMON,
 )

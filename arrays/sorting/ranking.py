@@ -1,7 +1,7 @@
-"""How quantiles are found: exactly.
+"""How quantiles are computed, exactly.
 
-Axes that fit a chunk of ordinary size are brought into one, and their elements sorted there. Of longer ones the
-elements that make the quantiles are selected by rank (`selection.py`): that takes a few passes, and no sort.
+An axis that fits a chunk of ordinary size is brought into one, and sorted there. On a longer one the elements that
+define the quantiles are selected by rank (`selection.py`), which takes a few passes, and no sort.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def find_quantiles(
     name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, overwrite: Any
 ) -> Any:
-    """Return the array of any of these; `method` may be "median"."""
+    """Return quantiles; `method` may be "median"."""
     array = as_array(name, "a", a)
     if isinstance(q, ArrayBase):
         return deliver(name, _lazily(name, array, q, axis, method, keepdims, weights), out)
@@ -71,7 +71,7 @@ def find_quantiles(
 
 
 def _lazily(name: str, x: Array, q: ArrayBase, axis: Any, method: str, keepdims: Any, weights: Any) -> Array:
-    """Find the levels first, when the result is computed; its grid and dtype are those that any levels give."""
+    """Compute lazy levels first, when the result is computed; its grid and dtype don't depend on their values."""
     if q.dtype.kind not in "biuf" or q.ndim > 2:
         raise ArgumentError(bad(name, "q", (q.dtype, q.shape), "real numbers, along at most two axes"))
     more = () if weights is None else (as_array(name, "weights", weights),)
@@ -82,7 +82,7 @@ def _lazily(name: str, x: Array, q: ArrayBase, axis: Any, method: str, keepdims:
 
 
 def _known(x: Array, q: np.ndarray[Any, Any], *rest: Any) -> Array:
-    """Return the array for levels that are known; `rest` are weights, if there are any, and the arguments."""
+    """Return quantiles at known levels; `rest` are weights, if there are any, and the arguments."""
     *weights, name, axes, method, keepdims = rest
     quantiles: Array = find_quantiles(name, x, q, axes, None, method, keepdims, weights[0] if weights else None, False)
     return quantiles
@@ -94,7 +94,7 @@ def _by_levels(x: Array, q: Array, *rest: Any) -> Generator[Any, Any, Array]:
 
 
 def _levels(name: str, q: Any, method: str) -> Any:
-    """Return what part of the elements is below: a Python number, which doesn't widen the dtype, or an array."""
+    """Return the levels as fractions: a Python number, which doesn't widen the dtype, or an array."""
     levels = np.asarray(q)
     scale = 100 if "percentile" in name else 1
     if levels.dtype.kind not in "biuf" or levels.ndim > 2:
@@ -112,7 +112,7 @@ def _levels(name: str, q: Any, method: str) -> Any:
 def _result_dtype(
     name: str, x: Array, q: Any, method: str, axes: tuple[int, ...], keepdims: bool, weighted: bool
 ) -> np.dtype[Any]:
-    """Return the dtype that NumPy's function gives; the byte order hangs on whether that is a scalar."""
+    """Return the dtype of NumPy's result; its byte order depends on whether that is a scalar."""
     source = x.dtype
     shape = (1,) * x.ndim
     sample = np.ones(shape, source) if source.kind not in "mM" else np.zeros(shape, source)
@@ -132,7 +132,8 @@ def _result_dtype(
 
 
 def _selects(x: Array, axes: tuple[int, ...]) -> bool:
-    """Tell whether axes are too long to be brought into one chunk, and few lines are to be looked through."""
+    """Tell whether axes are too long to be brought into one chunk, and lines are few enough to be searched one by
+    one."""
     grid = x.expr.grid
     lengths = math.prod(x.shape[i] for i in axes)
     if all(grid.axes[i].count == 1 for i in axes) or lengths <= max(grid.largest, coalesce.SMALLEST):

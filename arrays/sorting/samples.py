@@ -1,9 +1,9 @@
-"""Sorting a long axis in chunks, by samples; and moving elements to positions that came with them.
+"""Sorting a long axis in chunks, by samples; and moving elements to given positions.
 
-Each chunk is sorted. Every step-th element of the sorted chunks tells where a chunk of the result must begin, to
-within a known number of elements; these are looked at, and then the border is exact, wherever equal elements lie: a
-border among them counts them in the order of chunks. A chunk of the result is one run of each sorted chunk, sorted
-again. No more than samples comes to the driver.
+Each chunk is sorted. Every step-th element of the sorted chunks tells where a chunk of the result must begin, to within
+a known number of elements. These are read, which makes the border exact; a border among equal elements counts them in
+the order of chunks. A chunk of the result is one run of each sorted chunk, sorted again. Only samples come to the
+driver.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 Values = np.ndarray[Any, Any]
 
 SAMPLES = 1 << 20
-"""About so many elements come to the driver in one step, at most."""
+"""At most about this many elements come to the driver in one step."""
 
 
 def merge_sorted(parts: Array) -> Steps:
-    """Give in order what is sorted chunk by chunk."""
+    """Sort an array whose chunks are sorted."""
     if parts.expr.grid.nblocks == 1:
         return parts
     parts = keep_readable(parts)
@@ -54,7 +54,8 @@ def order_long(x: Array) -> Steps:
 
 
 def lexsort_long(*keys: Array) -> Steps:
-    """Recipe of the positions that put 1-D arrays, on the same chunks, in order, the last one first of all."""
+    """Recipe of the positions that sort by several 1-D arrays on the same chunks, of which the last is the primary
+    key."""
     (axis,) = keys[0].expr.grid.axes
     grid = Grid([coalesce.merge_axis(axis, max(key.dtype.itemsize for key in keys))])
     keys = tuple(regrid(key, grid) for key in keys)
@@ -68,12 +69,12 @@ def lexsort_long(*keys: Array) -> Steps:
 
 
 def keep_readable(x: Array) -> Array:
-    """Return an array that can be read twice for nothing: what isn't in memory is computed now, and kept."""
+    """Return an array that is cheap to read twice: one that isn't in memory is computed now, and kept."""
     return x if in_memory(x) else x.persist()
 
 
 def in_memory(x: Array) -> bool:
-    """Tell whether an array can be read twice for nothing."""
+    """Tell whether an array is cheap to read twice."""
     return x.expr.pin is not None or (isinstance(x.expr.op, Host) and x.expr.op.data.in_place)
 
 
@@ -83,12 +84,12 @@ def positions(x: Array) -> Array:
 
 
 def sort_pair(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Array]]:
-    """Give a 1-D array in order, and another on the same chunks whose elements went along with its own."""
+    """Sort a 1-D array, and move the elements of another one, on the same chunks, along with its own."""
     return (yield from merge_sorted_pair(*parts_in_order(x, others)))
 
 
 def parts_in_order(x: Array, others: Array) -> tuple[Array, Array]:
-    """Return an array in order chunk by chunk, and another whose elements went along."""
+    """Sort the chunks of an array, and move another one's elements along."""
     grid = x.expr.grid
     order = make(BlockFunction("order.sorting:argsort"), (x,), grid, "i8")
     x = make(BlockFunction("order.sorting:pick"), (x, order), grid, x.dtype)
@@ -96,7 +97,7 @@ def parts_in_order(x: Array, others: Array) -> tuple[Array, Array]:
 
 
 def merge_sorted_pair(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Array]]:
-    """Give in order what is sorted chunk by chunk, and what goes along."""
+    """Sort an array whose chunks are sorted, and move another one's elements along."""
     if x.expr.grid.nblocks == 1:
         return x, others
     if x.expr.pin is None:
@@ -184,7 +185,8 @@ def _brackets(sample: Values, wanted: Values, step: int, slack: int) -> tuple[Va
 
 
 def _split(left: Values, right: Values, column: Values, wanted: Values) -> Values:
-    """Return how many elements of each chunk go before a border at a value, or among those equal to it."""
+    """Return how many elements of each chunk come before a border, which lies at a value, or among elements equal to
+    it."""
     first, ties = left[:, column], right[:, column] - left[:, column]
     earlier = np.cumsum(ties, 0) - ties
     return np.asarray(first + np.clip(wanted - first.sum(0) - earlier, 0, ties))

@@ -139,7 +139,7 @@ def isin(
 ) -> Array:
     """Tell for each element whether it is among others.
 
-    The others are sorted, and looked at chunk by chunk, unless they fit one chunk.
+    The others are sorted, and searched chunk by chunk, unless they fit one chunk.
 
     Parameters
     ----------
@@ -197,9 +197,8 @@ def _whole(function: str, table: Array, x: Array, params: tuple[Any, ...], dtype
 
 
 def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
-    """Return what a function finds in a table: the sum (or any) of what it finds in each chunk of it.
-
-    Small answers are made for all chunks of the table at once, others for one chunk of it after the other.
+    """Return the sum (or any) of a function's results for each chunk of a table. Small results are computed for all
+    chunks of the table at once, larger ones for one chunk after the other.
     """
     (axis,) = table.expr.grid.axes
     if axis.count == 1 or axis.length <= max(axis.largest, coalesce.SMALLEST):

@@ -1,8 +1,8 @@
 """Selecting elements of a 1-D array by their ranks, without sorting it.
 
-A sample tells between which borders an element of a given rank must lie; all elements are compared with these borders,
-and what lies between them, which is little, comes to the driver. A border stands before or after all elements of one
-value, so that many equal elements lie between two borders, and need not be looked at.
+A sample gives borders between which an element of a given rank must lie. All elements are compared with these borders,
+and the few between them come to the driver. A border lies before or after all elements of one value, so that many equal
+elements lie between two borders, and need not be read.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 Values = np.ndarray[Any, Any]
 
 FEW = 1 << 20
-"""So many elements come to the driver."""
+"""This many elements come to the driver."""
 
 SPREAD = 4
-"""Borders lie so many standard deviations of the sample's ranks around where the element should be."""
+"""Borders lie this many standard deviations of the sample's ranks before and after the expected rank."""
 
 
 def select_quantiles(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> Steps:
@@ -68,7 +68,7 @@ def select_quantiles(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> S
 
 
 def _share(n: int) -> float:
-    """Size of a sample: the more there are, the fewer elements lie between borders."""
+    """Size of a sample: the larger it is, the fewer elements lie between borders."""
     return min(n, 4 * math.pow(n, 2 / 3), FEW / 2)
 
 
@@ -92,12 +92,12 @@ class _Borders:
         return part, ranks - starts[part]
 
     def find_equal(self) -> Values:
-        """Tell of each part whether all its elements are equal."""
+        """Tell for each part whether all its elements are equal."""
         same = (self.values[1:] == self.values[:-1]) & self.after[1:] & ~self.after[:-1]
         return np.concatenate([[False], same, [False]]) if len(self.values) else np.zeros(1, bool)
 
     def add(self, x: Array, values: Values, after: Values) -> Generator[Any, Any, None]:
-        """Put in borders: count the elements before them."""
+        """Add borders, and count the elements before them."""
         values, after = np.concatenate([self.values, values]), np.concatenate([self.after, after])
         order = np.lexsort((after, values))
         values, after = values[order], after[order]
@@ -110,9 +110,9 @@ class _Borders:
 
 
 def _at_ranks(x: Array, ranks: Values, sizes: Values, sample: Values) -> Generator[Any, Any, Values]:
-    """Give the elements at ranks, which are sorted, of an array of which there is a sample.
+    """Give the elements of an array at sorted ranks, by a sample of it.
 
-    Its chunks have so many elements that count.
+    `sizes` has for each chunk how many of its elements count.
     """
     borders = _Borders(sizes, x.dtype)
     n, s = int(sizes.sum()), len(sample)
@@ -146,7 +146,7 @@ def _inside(x: Array, borders: _Borders, parts: Values, sizes: Values) -> Array:
 
 
 def _refine(x: Array, borders: _Borders, parts: Values, sizes: Values) -> Generator[Any, Any, None]:
-    """Put borders into parts that hold too much, around elements of a sample of what they hold."""
+    """Add borders within parts that hold too many elements, around elements of a sample of each part."""
     size = max(64, FEW // 8 // len(sizes))
     op = BlockFunction("order.quantiles:inside_sample", (borders.values, borders.after, parts, size))
     taken = Grid([Axis.of_sizes(np.minimum(sizes, size))])

@@ -1,4 +1,4 @@
-"""Sets of distinct elements. All are sorted; how many there are is found when something asks for it."""
+"""Sets of distinct elements, sorted. Their number is computed when something asks for it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def union1d(ar1: Any, ar2: Any) -> Array:
 
     Notes
     -----
-    All NaN count as one. The length is found when something needs it.
+    All NaN count as one. The length is computed when something needs it.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
     Notes
     -----
-    Each NaN is one of its own. The length is found when something needs it.
+    Each NaN is distinct. The length is computed when something needs it.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
 
     Notes
     -----
-    Each NaN is one of its own. The length is found when something needs it.
+    Each NaN is distinct. The length is computed when something needs it.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
 
     Notes
     -----
-    Each NaN is one of its own. The length is found when something needs it.
+    Each NaN is distinct. The length is computed when something needs it.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def _flat(operation: str, ar1: Any, ar2: Any) -> list[Array]:
 
 
 class _Pair:
-    """The distinct elements of two arrays in one order, those of the first before equal ones; found once."""
+    """The distinct elements of two arrays sorted together, those of the first before equal ones; computed once."""
 
     def __init__(self, first: Array, second: Array) -> None:
         self.first, self.second = first, second

@@ -1,7 +1,7 @@
 """Sorting along an axis, and the positions that do it.
 
-An axis that fits a chunk of ordinary size is brought into one, the other axes being cut instead. A longer one is
-sorted in chunks (`dealing.py`, `samples.py`), one line after the other, when there are few lines.
+An axis that fits a chunk of ordinary size is brought into one, and the other axes are cut instead. A longer one is
+sorted in chunks (`dealing.py`, `samples.py`), one line after the other, if there are few lines.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
 LINES = 32
-"""More long lines than this are brought into one chunk each."""
+"""If there are more long lines than this, each is brought into one chunk."""
 
 MOST_KEYS = 1024
 """Rows of a lazy array that are keys of `lexsort`: each is an array of its own."""
@@ -133,7 +133,7 @@ def sort_complex(a: Any) -> Array:
     array = as_array("sort_complex", "a", a)
     if array.dtype.kind == "c":
         return sort(array)
-    narrow = array.dtype.kind in "iu" and array.dtype.itemsize <= 2  # NumPy's rule; float32 gets wide numbers, too
+    narrow = array.dtype.kind in "iu" and array.dtype.itemsize <= 2  # NumPy's rule; float32 becomes complex128, too
     kind = "F" if narrow else "G" if array.dtype.char == "g" else "D"
     return sort(astype(array, np.dtype(kind)))
 
@@ -185,9 +185,8 @@ def argsort(
 
 
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
-    """Return the elements with those at positions `kth` where sorting puts them.
-
-    None before them is greater, none after them is less.
+    """Return the elements rearranged, with those at positions `kth` where sorting puts them: none before them is
+    greater, and none after them is less.
 
     Parameters
     ----------
@@ -213,7 +212,8 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
 
     Notes
     -----
-    It is a full sort, NumPy's isn't: what comes before and after differs. For few elements `windrow.topk` is faster.
+    This is a full sort, and NumPy's isn't: elements before and after may be in another order. For few elements
+    `windrow.topk` is faster.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
 
 
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
-    """Return positions that do what `partition` does.
+    """Return the positions that partition an array.
 
     Parameters
     ----------
@@ -253,7 +253,8 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introsele
 
     Notes
     -----
-    It is a full sort, NumPy's isn't: what comes before and after differs. For few elements `windrow.argtopk` is faster.
+    This is a full sort, and NumPy's isn't: elements before and after may be in another order. For few elements
+    `windrow.argtopk` is faster.
 
     Examples
     --------
@@ -324,7 +325,7 @@ def _flag(operation: str, descending: Any) -> bool:
 
 
 def _check_sort(operation: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[Array, int]:
-    """Return the array and the axis as a number; arguments that make no difference must still be known ones."""
+    """Return the array and the axis as a number; arguments without effect are checked, too."""
     array = as_array(operation, "a", a)
     if kind not in KINDS:
         raise ArgumentError(bad(operation, "kind", kind, f"one of {KINDS}"))
@@ -338,7 +339,7 @@ def _check_sort(operation: str, a: Any, axis: Any, kind: Any, order: Any) -> tup
 
 
 def _by_fields(operation: str, array: Array, order: Any) -> Array:
-    """Return records whose first fields are those that are named: so they are compared."""
+    """Return records with the named fields first, by which they are compared."""
     order = few(operation, "order", order, "None or names of fields")
     names = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
     own = array.dtype.names or ()
@@ -349,7 +350,7 @@ def _by_fields(operation: str, array: Array, order: Any) -> Array:
 
 
 def _as_before(found: Array, a: Any, order: Any) -> Array:
-    """Return records with their fields in the order that they had before they were sorted."""
+    """Return sorted records with their fields in the original order."""
     return found if order is None else pick_field(found, list(a.dtype.names))
 
 
@@ -369,12 +370,12 @@ def in_chunks(x: Array, axis: int) -> bool:
 
 
 def gather_line(x: Array) -> Array:
-    """Return a 1-D array in one chunk, unless it is too long for that; then with small chunks merged."""
+    """Return a 1-D array in one chunk, or with small chunks merged if it is too long for that."""
     return coalesce.merge_small_chunks(x) if in_chunks(x, 0) else coalesce.whole(x, (0,))
 
 
 def by_lines(recipe: Callable[..., Steps], *given: Any) -> Steps:
-    """Recipe of what `recipe(*lines, *params)` makes of each line along an axis, which is given last; it stays."""
+    """Recipe that applies `recipe(*lines, *params)` to each line along an axis, which comes last, and stays."""
     arrays: list[Array] = [x for x in given if isinstance(x, ArrayBase)]  # type: ignore[misc]
     *params, axis = given[len(arrays) :]
     if arrays[0].ndim == 1:

@@ -1,4 +1,4 @@
-"""The greatest or the least elements along an axis, and where they are."""
+"""The greatest or the least elements along an axis, and their positions."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def topk(a: Any, k: int, axis: int = -1) -> Array:
 
     Notes
     -----
-    NumPy has no such function. As in `sort(a, descending=True)` NaN counts as greatest. Chunks along the axis are
-    searched by themselves, and what they have is brought into one chunk where it fits.
+    NumPy has no such function. As in `sort(a, descending=True)` NaN counts as greatest. Each chunk along the axis is
+    searched by itself, and the candidates are brought into one chunk if they fit.
 
     Examples
     --------
@@ -92,8 +92,8 @@ def argtopk(a: Any, k: int, axis: int = -1) -> Array:
 
     Notes
     -----
-    NumPy has no such function. As in `sort(a, descending=True)` NaN counts as greatest. Chunks along the axis are
-    searched by themselves, and what they have is brought into one chunk where it fits.
+    NumPy has no such function. As in `sort(a, descending=True)` NaN counts as greatest. Each chunk along the axis is
+    searched by itself, and the candidates are brought into one chunk if they fit.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def _read(operation: str, a: Any, k: Any, axis: Any) -> tuple[Array, int, int]:
 
 
 def _few(array: Array, count: int, axis: int) -> Any:
-    """Return how many elements each chunk has to give; None where sorting the whole axis is no more work."""
+    """Return the number of candidates of each chunk; None if sorting the whole axis is no more work."""
     own = array.expr.grid.axes[axis]
     sizes = np.minimum(own.sizes(), count)
     if own.count == 1 or count == 0 or int(sizes.sum()) > max(array.expr.grid.largest, coalesce.SMALLEST):
@@ -137,7 +137,7 @@ def _few(array: Array, count: int, axis: int) -> Any:
 
 
 def _leading(function: str, array: Array, k: int, axis: int, dtype: Any) -> Array:
-    """Return what each chunk has to give."""
+    """Return the candidates of each chunk."""
     axes = list(array.expr.grid.axes)
     axes[axis] = Axis.of_sizes(np.minimum(axes[axis].sizes(), abs(k)))
     return make(BlockFunction(f"order.sorting:{function}", (int(k), axis)), (array,), Grid(axes), dtype)

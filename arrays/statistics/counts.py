@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 GUESS = 1 << 10
-"""So many numbers are counted before anyone knows the greatest."""
+"""The first pass counts at least the numbers below this."""
 
 MOST = 1 << 16
-"""With more to count, the greatest number is found first."""
+"""The first pass counts no more numbers than this; else the greatest element is found first."""
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
@@ -125,7 +125,7 @@ def _counted(operands: list[Array], length: int, dtype: np.dtype[Any]) -> Array:
 
 
 def _count(x: Array, *rest: Any) -> Generator[Any, Any, Array]:
-    """Count up to a guess; where something lies beyond, or the guess says too little, find the greatest first."""
+    """Count the numbers below a guess; if there are greater ones, find the greatest, and count again."""
     *weights, least = rest
     guess = least if weights else max(least, GUESS)
     if 0 < guess <= MOST:
@@ -141,7 +141,7 @@ def _count(x: Array, *rest: Any) -> Generator[Any, Any, Array]:
 
 
 def _sums(x: Array, weights: list[Array], length: int) -> Array:
-    """Add up each chunk's counts or weights; the last element counts what lies beyond."""
+    """Add up each chunk's counts or weights; the last element counts the numbers from `length` on."""
     if length > max(x.chunksize):  # else the counts would take more memory than the elements
         x = regrid(x, Grid([Axis.regular(x.shape[0], length)]))
     grid = Grid([Axis.regular(x.npartitions, 1), Axis.whole(length + 1)])

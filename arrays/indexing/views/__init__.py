@@ -1,1 +1,1 @@
-"""Arrays seen otherwise: chunks as arrays, elements by number, points."""
+"""Views for indexing: chunks as arrays, elements by number, points."""

@@ -56,7 +56,7 @@ class FlatView:
             raise ShapeError(bad("flat", "value", values.shape, "one element, as one is set"))
         if values.size == 0:
             return
-        if values.size not in (1, chosen.size):  # as in NumPy: over and over, or as many as are set
+        if values.size not in (1, chosen.size):  # as in NumPy: values are repeated or cut to the number of elements
             values = resize(values, chosen.size)
         line[key] = values.reshape(()) if values.size == 1 else values.reshape(chosen.shape)
         grid = self.base.expr.grid

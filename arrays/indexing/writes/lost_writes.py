@@ -1,8 +1,8 @@
-"""Writes that vanish: `x[0][1] = 5` sets an element of `x[0]`, an array of its own that nothing refers to.
+"""Lost writes: `x[0][1] = 5` sets an element of `x[0]`, a new array that nothing refers to.
 
-NumPy's views make such writes reach `x`. There are no views here, so the user is warned where Python tells that
-nothing else refers to the array: by counts of references, which are taken from a tiny class at import. Where Python
-doesn't tell (its later versions lend local variables without counting), there is no warning.
+NumPy's views make such writes reach `x`. There are no views here, so the user is warned if reference counts show that
+nothing else refers to the array; the count to expect is measured with a tiny class at import. Where counts don't show
+it (later versions of Python don't count references of local variables), there is no warning.
 
 `u = U[1:-1]; u += 1` changes `U` in NumPy; here the name `u` stands for a new array. Both are told apart from
 `U[1:-1] += 1`, which works, by the instruction that follows in the user's code. So is `a[i] = lazy` for an array `a`
@@ -47,7 +47,8 @@ _named = _Probe()
 
 
 def _calibrate() -> int:
-    """Return how many references `__setitem__` sees of what nothing refers to; 0 where that can't be told."""
+    """Return the reference count that `__setitem__` sees of an object that nothing else refers to; 0 if it can't be
+    known."""
     _Probe()[0] = 0
     local, several, enclosed, holder = _Probe(), [_Probe()], _Probe(), _Probe()
     holder.held = _Probe()
@@ -68,7 +69,7 @@ LOST = _calibrate()
 
 
 def warn_lost() -> None:
-    """Warn at the line that set elements."""
+    """Warn at the user's line that sets elements."""
     warn(
         "elements are set in an array that nothing refers to, so they are lost: arrays of Windrow have no views; "
         "write x[0, 1] = 5 instead of x[0][1] = 5, and y = x[2:]; y[m] = 5; x[2:] = y instead of x[2:][m] = 5",

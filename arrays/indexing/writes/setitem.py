@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from ..keys import Plain
 
 MOST_ROUTES = 32
-"""So many elements or slices set one after the other are one move; for more elements see
+"""Up to this many elements or slices set one after the other are one move; for more elements see
 `graph.passes.merge_setitems`."""
 
 
@@ -88,7 +88,7 @@ def assign(x: Array, key: Any, value: Any) -> Array:
 
 
 def _value(x: ArrayBase, value: Any, by: Rule = read) -> Array:
-    """Return a value as an array of the dtype that it is set into; numbers as constants.
+    """Return a value as an array of the dtype of the array that it is set in; numbers as constants.
 
     For numbers of a dtype NumPy has one rule where integers and slices say where they go, another for masks and arrays.
     """
@@ -246,7 +246,7 @@ def _basic(x: Array, chosen: Selection, value: Array, plain: Plain | None) -> Ar
     earlier: tuple[ArrayBase, ...] = (x,)
     if isinstance(op, Move) and op.name == "setitem" and x.expr.pin is None and len(op.routes) < MOST_ROUTES:
         routes, earlier = op.routes, tuple(map(wrap, x.expr.operands))
-    # What is set again needn't have been set.
+    # Elements that are set again needn't have been set before.
     kept = [0, *(k for k in range(1, len(routes)) if not _sets_alike(routes[k], earlier[k], way.route, value))]
     now = (*[routes[k] for k in kept], way.route)
 

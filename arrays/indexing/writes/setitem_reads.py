@@ -1,6 +1,6 @@
 """Reading elements of an array in which some were set: from the value that was set there, or from what was before.
 
-`x[i + 1] = x[i] + 1` in a loop would else read, in each turn, an array that is put together whole for it.
+Otherwise `x[i + 1] = x[i] + 1` in a loop would assemble the whole array in each iteration to read one element.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ....graph.kinds.move import Route
 
 LEVELS = 8
-"""So many arrays that were set are looked at, one below the other; each has some dozens of values set."""
+"""Reads are followed through at most this many such arrays; each has some dozens of values set."""
 
 Part = tuple[int, int, int]
 """Start, step and count of positions along an axis, in ascending order."""

@@ -119,9 +119,9 @@ def compression_level(n: int, q: int, n_oversamples: int = 10, min_subspace_size
     q : int
         How many singular values are wanted.
     n_oversamples : int
-        So many more are sampled than are wanted.
+        Number of samples beyond those wanted.
     min_subspace_size : int
-        At least so many are sampled.
+        Least number of samples.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def compression_level(n: int, q: int, n_oversamples: int = 10, min_subspace_size
 def compression_matrix(
     data: Any, q: int, iterator: str = "power", n_power_iter: int = 0, n_oversamples: int = 10, seed: Any = None
 ) -> Array:
-    """Return orthonormal rows that span nearly what the first left singular vectors of a matrix span.
+    """Return orthonormal rows that approximately span the first left singular vectors of a matrix.
 
     Parameters
     ----------
@@ -158,12 +158,12 @@ def compression_matrix(
     q : int
         How many singular vectors are wanted; there are some more rows, see `compression_level`.
     iterator : {"power", "QR"}
-        How passes over the matrix go: as they are, or with orthonormal vectors after each, which keeps small singular
-        values exact.
+        Whether vectors are made orthonormal after each pass over the matrix ("QR"), which keeps small singular values
+        accurate, or not ("power").
     n_power_iter : int
-        How many times the matrix is passed over in addition, to and fro; helps where singular values decay slowly.
+        Number of additional passes over the matrix, back and forth; they help if singular values decay slowly.
     n_oversamples : int
-        So many more random vectors than are wanted.
+        Number of random vectors beyond those wanted.
     seed : int, Generator or None
         As for `windrow.random.default_rng`; the same seed gives the same vectors. None: others at each call.
 
@@ -219,7 +219,8 @@ def svd_compressed(
     compute: bool = False,
     coerce_signs: bool = True,
 ) -> SVDResult:
-    """Return the k largest singular values and their vectors, nearly, from a random sample of the matrix's range.
+    """Return the k largest singular values and their vectors, approximately, from a random sample of the matrix's
+    range.
 
     The matrix is read twice, and twice more for each of `n_power_iter`; it is never brought to one chunk.
 
@@ -232,9 +233,9 @@ def svd_compressed(
     iterator : {"power", "QR"}
         How passes over the matrix go; see `compression_matrix`.
     n_power_iter : int
-        So many more passes; 1 to 4 help where singular values decay slowly.
+        Number of additional passes; 1 to 4 help if singular values decay slowly.
     n_oversamples : int
-        So many more random vectors than are wanted.
+        Number of random vectors beyond those wanted.
     seed : int, Generator or None
         As for `windrow.random.default_rng`; the same seed gives the same vectors. None: others at each call.
     compute : bool
@@ -257,8 +258,8 @@ def svd_compressed(
 
     Notes
     -----
-    NumPy has no such function, it is dask's. How near the result is depends on how fast singular values decay (Halko,
-    Martinsson, Tropp 2011).
+    NumPy has no such function, it is dask's. The accuracy depends on how fast singular values decay (Halko, Martinsson,
+    Tropp 2011).
 
     Examples
     --------

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 TOGETHER = 3
-"""A column is brought up to date by so many columns before it at once: the first of them come early."""
+"""A column is updated by this many columns before it at once, so that updates by the first ones start early."""
 
 
 def cholesky(a: Any, /, *, upper: bool = False) -> Array:
@@ -68,14 +68,13 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
 
 @refittable
 def factor_blocks(x: Array, width: int) -> Array:
-    """Return the lower factor of a matrix, found column of blocks by column of blocks.
-
-    A column is first brought up to date by all columns before but the last one, and by that one when it is factored:
-    so much of the work waits for nothing that is being made.
+    """Return the lower factor of a matrix, computed column of blocks by column of blocks. A column is first updated by
+    all columns before it but the last, and by the last one when that is factored, so that most of the work waits for
+    nothing.
     """
     n = len(x)
     parts: list[tuple[Array, int, int]] = []
-    below: list[tuple[Array, int]] = []  # what lies below the diagonal blocks, and its first row
+    below: list[tuple[Array, int]] = []  # the rows below the diagonal blocks, and the first of them
     for lo in range(0, n, width):
         hi = min(lo + width, n)
         rows, columns = Axis.regular(n - lo, width), Axis.regular(hi - lo, width)
@@ -99,7 +98,7 @@ def factor_blocks(x: Array, width: int) -> Array:
             Grid.single((hi - lo + BASE, hi - lo)),
             [(None, None)] * (1 + len(first)),
         )
-        parts.append((top, lo, lo))  # what it has below its square is covered by the next part, or ends outside
+        parts.append((top, lo, lo))  # the part below its square is covered by the next part, or lies outside
         if hi < n:
             rest = Axis.regular(n - hi, width)
             last = [part(f, (hi - lo, n - lo), (0, width), (rest, f.expr.grid.axes[1])) for f, _ in below[-1:]]

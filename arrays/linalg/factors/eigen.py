@@ -1,4 +1,4 @@
-"""Eigenvalues. Each matrix is brought to one chunk: no way by blocks is known that would be as accurate."""
+"""Eigenvalues. Each matrix is brought to one chunk: no algorithm by blocks is known to be as accurate."""
 
 from __future__ import annotations
 

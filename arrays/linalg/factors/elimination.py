@@ -209,14 +209,14 @@ def slogdet(a: Any) -> SlogdetResult:
         sign, logarithm = _signs(x)
     else:
         both = map_stacks("linalg.whole:slogdet", (x,), (2,), x.dtype)
-        stack = (slice(None),) * (x.ndim - 2)  # an ellipsis would make arrays of what NumPy has as scalars
+        stack = (slice(None),) * (x.ndim - 2)  # an ellipsis would give arrays where NumPy has scalars
         sign, logarithm = both[(*stack, 0)], real(both[(*stack, 1)])
     return SlogdetResult(astype(sign, x.dtype), astype(logarithm, real_dtype(x.dtype)))
 
 
 @dataclass(frozen=True)
 class Panels:
-    """A matrix factored by panels: the panels, and the rows of U beside each."""
+    """A matrix factored by panels: the panels, and the rows of U to the right of each."""
 
     bounds: tuple[tuple[int, int], ...]
     panels: tuple[Array, ...]
@@ -225,10 +225,8 @@ class Panels:
 
 
 def factor_panels(x: Array, y: Array | None, width: int) -> Panels:
-    """Eliminate panel by panel (right-looking), and carry right-hand sides along.
-
-    A panel has all rows that are left in one chunk; what is beside it is cut into columns, which are brought up to
-    date independently of each other.
+    """Eliminate panel by panel (right-looking), with right-hand sides. A panel has all remaining rows in one chunk; the
+    columns to its right are updated independently of each other.
     """
     m, n = x.shape
     most = min(m, n)
@@ -263,7 +261,7 @@ def _update(panel: Array, x: Array) -> Array:
 
 
 def _below(x: Array, first: int) -> Array:
-    """Return the rows from one on, each column of chunks in one chunk."""
+    """Return the rows from `first` on, each column of chunks in one chunk."""
     height = len(x) - first
     axes = (Axis.whole(height), x.expr.grid.axes[1])
     return part(x, (first, len(x)), (0, x.shape[1]), axes)

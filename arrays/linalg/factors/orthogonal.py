@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 ACROSS = 1 << 20
-"""Elements of the chunks beside the panels of a matrix that has more columns than rows."""
+"""Size of the chunks beside the panels, for a matrix with more columns than rows."""
 
 
 class QRResult(NamedTuple):
@@ -131,7 +131,7 @@ class Reflections:
 
     @classmethod
     def of(cls, x: Array, width: int) -> Reflections:
-        """Factor a matrix: a panel has all rows that are left in one chunk."""
+        """Factor a matrix; a panel has all remaining rows in one chunk."""
         m, n = x.shape
         across = max(width, ACROSS // m) if n > m else width
         rest = part(x, (0, m), (0, n), (Axis.whole(m), Axis.regular(n, across)))

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 HIGH = 2
-"""A large matrix with so many times more rows than columns is factored to Q and R first."""
+"""A large matrix with this many times more rows than columns is factored into Q and R first."""
 
 
 class SVDResult(NamedTuple):
@@ -75,9 +75,9 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
     Notes
     -----
-    A large matrix of at least twice as many rows as columns is first factored to Q and R, by blocks (see
-    `windrow.linalg.qr`), one of at least twice as many columns as rows likewise; the triangle is brought to one chunk.
-    Other matrices are brought to one chunk whole.
+    A large matrix of at least twice as many rows as columns is first factored into Q and R, by blocks (see
+    `windrow.linalg.qr`), and so is the transpose of one with at least twice as many columns as rows; the triangle is
+    brought to one chunk. Other matrices are brought to one chunk whole.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def _factor_whole(x: Array, full: bool) -> tuple[Array, Array, Array]:
 
 @refittable
 def _high(x: Array) -> tuple[Array, Array, Array]:
-    """Decompose a matrix with more rows than columns by way of its triangle."""
+    """Decompose a matrix with more rows than columns through its triangle R."""
     if is_tall(x):
         tall = Tall.of(wide(x))
         u, s, vh = _factor_whole(tall.triangle, False)
@@ -129,7 +129,7 @@ def _high(x: Array) -> tuple[Array, Array, Array]:
 
 @refittable
 def _high_full(x: Array) -> tuple[Array, Array, Array]:
-    """Do the same for a square U: what is added to its columns comes from a square Q."""
+    """Do the same for a square U, whose further columns come from a square Q."""
     n = x.shape[1]
     q, r = complete(x)
     u, s, vh = _factor_whole(r[:n], False)
@@ -177,8 +177,8 @@ def svdvals(x: Any, /) -> Array:
 
     Notes
     -----
-    A large matrix of at least twice as many rows as columns (or the other way round) is factored to its triangle first;
-    what is left is brought to one chunk.
+    A large matrix of at least twice as many rows as columns (or the other way round) is reduced to its triangle first,
+    which is brought to one chunk.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 
     Notes
     -----
-    Without `rcond` and `rtol` the limit is that of the array API; NumPy's `pinv` takes 1e-15 then.
+    Without `rcond` and `rtol` the limit is that of the array API; NumPy's `pinv` uses 1e-15.
 
     Examples
     --------

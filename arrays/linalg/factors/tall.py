@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from ...array import Array
 
 TALL = 4
-"""A matrix with so many times more rows than columns is factored by rows."""
+"""A matrix with this many times more rows than columns is factored by rows."""
 WIDEST = 2048
-"""Triangles of at most so many columns go up the tree as one chunk each."""
+"""Triangles of at most this many columns go up the tree as one chunk each."""
 ROWS = 1 << 20
-"""Elements of a block of rows, where the array's own chunks don't give them."""
+"""Size of a block of rows, if the array's own chunks can't serve as blocks."""
 JOINED = 1 << 20
-"""Elements of triangles that are factored together, at least four of them."""
+"""Size of the triangles that are factored together, at least four of them."""
 
 
 def is_tall(x: Array) -> bool:
@@ -38,7 +38,8 @@ def is_tall(x: Array) -> bool:
 
 
 def row_blocks(x: Array) -> Array:
-    """Return a tall matrix on blocks of rows with at least as many rows as columns: its own chunks, if they do."""
+    """Return a tall matrix on blocks of rows with at least as many rows as columns: its own chunks, if they have as
+    many."""
     m, n = x.shape
     rows = x.expr.grid.axes[0]
     sizes = np.array(rows.sizes() if rows.count <= m // n else ())
@@ -119,7 +120,7 @@ def _last_rows(packed: Array, n: int) -> Array:
 
 
 def _group_triangles(triangles: Array) -> Array:
-    """Bring so many triangles to one chunk as are factored together."""
+    """Bring the triangles that are factored together to one chunk."""
     n = triangles.shape[1]
     together = max(4, JOINED // (n * n))
     return regrid(triangles, Grid([Axis.regular(len(triangles), together * n), triangles.expr.grid.axes[1]]))

@@ -105,10 +105,8 @@ def lu(a: Any) -> LUResult:
 
 
 def factor_blocks(x: Array, width: int) -> tuple[Array, Array, Array]:
-    """Factor a large matrix: the order of its rows, and both triangles.
-
-    What a panel's elimination leaves of the columns of L before it is put in its order of rows; so the orders are
-    composed from the last panel to the first.
+    """Factor a large matrix: return the order of its rows, and both triangles. A panel's elimination reorders the rows
+    of the columns of L before it; so the orders are composed from the last panel to the first.
     """
     m, n = x.shape
     most = min(m, n)
@@ -137,8 +135,8 @@ def factor_blocks(x: Array, width: int) -> tuple[Array, Array, Array]:
 def solve_triangular(a: Any, b: Any, lower: bool = False, *, unit_diagonal: bool = False) -> Array:
     """Solve linear systems `a @ x = b` whose matrix is a triangle, by substitution.
 
-    A large matrix is gone through by blocks of rows; the matrices of a stack have one chunk each. A zero on the
-    diagonal raises `numpy.linalg.LinAlgError` when the solution is computed.
+    A large matrix is processed by blocks of rows; the matrices of a stack have one chunk each. A zero on the diagonal
+    raises `numpy.linalg.LinAlgError` when the solution is computed.
 
     Parameters
     ----------
