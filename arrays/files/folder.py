@@ -1,4 +1,4 @@
-"""Windrow's own format: a folder of Arrow files and `windrow.json`, which says what they make up."""
+"""Windrow's own format: a folder of Arrow files and `windrow.json`, which describes the array."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ FORMAT, VERSION, HEAD = "windrow array", 1, "windrow.json"
 def save(path: Any, x: Any, *, overwrite: bool | None = None) -> None:
     """Compute an array and write it to a folder of Arrow files, which `load` reads with the same chunks.
 
-    Each chunk is written by a rank that makes it; nothing is gathered, and nothing is pickled. What is written lies
-    in a hidden folder beside `path` until it is whole: an interrupted `save` leaves nothing at `path`. Where ranks run
+    Each chunk is written by the rank that computes it; nothing is gathered, and nothing is pickled. The files lie in a
+    hidden folder beside `path` until all are complete: an interrupted `save` leaves nothing at `path`. Where ranks run
     on several hosts, `path` must be in a file system that they share.
 
     Parameters
@@ -118,9 +118,8 @@ def _head(runs: ChunkRuns, dtype: DType, sizes: np.ndarray[Any, Any]) -> dict[st
 
 
 def load(path: Any, mmap_mode: str | None = None, *, chunks: Any = None) -> Array:
-    """Return an array of what `save` has written.
-
-    Files must not change while the array is used: one that does raises SourceChanged.
+    """Return an array that `save` has written. Files must not change while the array is used: SourceChanged is raised
+    then.
 
     Parameters
     ----------
@@ -199,7 +198,7 @@ def _read_head(path: str) -> tuple[ChunkRuns, DType, np.ndarray[Any, Any]]:
 
 
 def _as_descr(value: Any) -> Any:
-    """Return a dtype's description as NumPy wants it, where JSON has lists for tuples."""
+    """Return a dtype's description for NumPy: JSON has lists in place of tuples."""
     if not isinstance(value, list):
         return value
     return [
@@ -216,7 +215,7 @@ def _axis(length: int, chunks: int | list[int]) -> Axis:
 
 
 def _check_files(folder: str, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the files' times of change; raise where one is missing or has another size."""
+    """Return the files' modification times; raise if one is missing or has another size."""
     times = np.empty(len(sizes), np.int64)
     for number, size in enumerate(sizes.tolist()):
         path = os.path.join(folder, file_name(number, "arrow"))

@@ -1,4 +1,4 @@
-"""Which files a path, a pattern, a folder or a URL means: found by the driver, in the order of their names."""
+"""The files that a path, a pattern, a folder or a URL stands for, found by the driver, in the order of their names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KINDS = {
 
 
 def need(operation: str, package: str, what: str) -> Any:
-    """Return a library's module, which is imported here first; raise with its name where it isn't installed."""
+    """Import and return a library's module; raise with its name if it isn't installed."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
@@ -39,7 +39,7 @@ def need(operation: str, package: str, what: str) -> Any:
 
 
 def read_options(operation: str, storage_options: Any) -> Options:
-    """Return what is handed on to fsspec."""
+    """Return the options that are passed to fsspec."""
     if storage_options is None:
         return ()
     if not isinstance(storage_options, dict) or not all(isinstance(k, str) for k in storage_options):
@@ -75,9 +75,8 @@ def find_one(operation: str, path: Any, storage_options: Any = None) -> FilePlac
 def find_files(
     operation: str, path: Any, storage_options: Any = None, *, endings: Sequence[str] = (), argument: str = "path"
 ) -> list[FilePlace]:
-    """Return the files that a path, a pattern, a folder, or a list of such means.
-
-    Of a folder, and of those in it, the files with one of some endings; what begins with "." or "_" is left out.
+    """Return the files that a path, a pattern, a folder, or a list of such stands for. Of a folder and its subfolders,
+    the files with one of some endings; names that begin with "." or "_" are left out.
     """
     options = read_options(operation, storage_options)
     entries = list(path) if isinstance(path, list | tuple) else [path]
@@ -97,7 +96,7 @@ def find_files(
 
 
 def refuse_special(operation: str, path: str) -> None:
-    """Raise for what is neither a file nor a folder: whoever opens a pipe waits until somebody writes to it."""
+    """Raise for a path that is neither a file nor a folder: opening a pipe waits until somebody writes to it."""
     mode = os.stat(path).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         kind = _KINDS.get(stat.S_IFMT(mode), "neither a file nor a folder")
@@ -105,7 +104,7 @@ def refuse_special(operation: str, path: str) -> None:
 
 
 def refuse_moving(operation: str, folder: str, options: Options) -> None:
-    """Raise where the files of a folder at a URL are being moved to their places, or who did so was killed."""
+    """Raise if the files of a folder at a URL are being moved to their paths, or a writer was killed meanwhile."""
     if not is_url(folder):
         return
     system, inner = file_system(folder, options)
@@ -122,7 +121,7 @@ def refuse_moving(operation: str, folder: str, options: Options) -> None:
 
 
 def natural(name: str) -> list[Any]:
-    """Return what names are sorted by: numbers in them count as numbers."""
+    """Return the sort key of a name: digits in it count as numbers."""
     return [(0, int(part), part) if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", name) if part]
 
 
@@ -171,7 +170,7 @@ def _list_url(path: str, options: Options, endings: Sequence[str]) -> list[str]:
 def _expand(
     matches: Sequence[str], is_file: Callable[[str], bool], within: Callable[[str], list[str]], endings: Sequence[str]
 ) -> list[str]:
-    """Return the files that matches of a pattern mean, each once; those of folders where endings tell which count."""
+    """Return the files that a pattern matches, each once; in matched folders those with one of the endings."""
     paths: dict[str, None] = {}
     for one in sorted(matches, key=natural):
         if is_file(one):
@@ -182,7 +181,7 @@ def _expand(
 
 
 def _choose(paths: Any, root: str, endings: Sequence[str]) -> list[str]:
-    """Return the paths below a folder that count, in order."""
+    """Return the paths of files below a folder that have one of the endings, in order."""
     matches = []
     for path in paths:
         below = path[len(root) :].strip("/").split("/")

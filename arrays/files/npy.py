@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 SHORT_RUN = 1 << 10
-"""A chunk whose rows are shorter in the file, in bytes, is brought to whole rows first."""
+"""Chunks whose rows are shorter in the file, in bytes, are first rechunked to whole rows."""
 
 
 def from_npy(path: Any, chunks: Any = "auto", *, storage_options: dict[str, Any] | None = None) -> Array:
@@ -120,7 +120,7 @@ def map_file(operation: str, path: Any, chunks: Any) -> Array:
 
 
 def _has_elements(path: str) -> bool:
-    """Whether a file has more than its header: nothing can be mapped of an array without elements."""
+    """Whether a file has more than its header: an array without elements can't be mapped."""
     with open(path, "rb") as file:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -131,8 +131,8 @@ def _has_elements(path: str) -> bool:
 def to_npy(x: Any, path: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
     """Compute an array and write it to one `.npy` file, which all ranks write their chunks into.
 
-    The file lies in a hidden folder beside `path` until it is whole. Where ranks run on several hosts, `path` must be
-    in a file system that they share. To a URL it is the driver who writes, chunk after chunk, beside the place.
+    The file lies in a hidden folder beside `path` until it is complete. Where ranks run on several hosts, `path` must
+    be in a file system that they share. The driver writes to URLs, chunk by chunk.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def _send(target: str, options: Options, overwrite: bool, array: Array) -> None:
 
 
 class _Rows:
-    """What is given rows of an array, from its first one to its last, and passes their bytes on."""
+    """Takes the rows of an array in order, and passes their bytes on."""
 
     def __init__(self, dtype: DType, write: Callable[[memoryview], None]) -> None:
         self._dtype, self._write = dtype, write
@@ -226,7 +226,7 @@ def _write(target: str, overwrite: bool, array: Array) -> None:
 
 
 def _reserve(descriptor: int, offset: int, count: int) -> None:
-    """Make a file as long as it will be: a full disk is noticed now, where the file system can tell."""
+    """Make a file of its final size: a full disk is noticed now if the file system can tell."""
     try:
         if count:
             os.posix_fallocate(descriptor, offset, count)
@@ -237,7 +237,7 @@ def _reserve(descriptor: int, offset: int, count: int) -> None:
 
 
 def pack_fields(x: Array) -> Array:
-    """Return an array of a dtype that files can tell: records whose fields lie in another order are packed."""
+    """Return an array of a dtype that files can describe: records with fields in another order are packed."""
     try:
         np.lib.format.dtype_to_descr(x.dtype)
     except ValueError:
@@ -248,7 +248,7 @@ def pack_fields(x: Array) -> Array:
 
 
 def in_rows(operation: str, x: Array) -> Array:
-    """Return the array in chunks that have whole rows, where its own have rows of a few bytes."""
+    """Rechunk an array to whole rows if its chunks have rows of a few bytes."""
     if x.ndim < 2 or x.numblocks[-1] == 1 or x.chunksize[-1] * x.dtype.itemsize >= SHORT_RUN:
         return x
     chunks = (*["auto"] * (x.ndim - 1), -1)
@@ -256,7 +256,8 @@ def in_rows(operation: str, x: Array) -> Array:
 
 
 def save_as_numpy(file: Any, arr: Any, allow_pickle: bool = True) -> None:
-    """Do what `numpy.save` does with a path: add ".npy" where it isn't, overwrite what is there."""
+    """Write an array as `numpy.save` does: ".npy" is added to the path if it is missing, and a file there is
+    replaced."""
     if not isinstance(allow_pickle, bool):
         raise ArgumentError(bad("save", "allow_pickle", allow_pickle, "a bool"))
     path = path_of("save", file)

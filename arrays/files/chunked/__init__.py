@@ -1,1 +1,1 @@
-"""Arrays in pieces: zarr, HDF5, TIFF, images, stacks of .npy files."""
+"""Arrays stored in pieces: zarr, HDF5, TIFF, images, stacks of .npy files."""

@@ -62,7 +62,7 @@ def from_hdf5(
 ) -> Array:
     """Return an array of a data set in an HDF5 or netCDF-4 file; a chunk is read by the rank that needs it.
 
-    Each rank opens the file for itself, without a lock. What netCDF's attributes say of a variable is heeded.
+    Each rank opens the file by itself, without a lock. netCDF's attributes of a variable are applied.
 
     Parameters
     ----------
@@ -157,10 +157,10 @@ def _data_set(file: Any, place: FilePlace, datapath: str) -> Any:
 
 
 def _place_of(found: Any, file: Any, place: FilePlace, datapath: str) -> FilePlace:
-    """Return where a data set lies: in another file than the one that was opened where an external link leads there."""
+    """Return the location of a data set, which an external link may put into another file."""
     if found.file == file:
         return place
-    if not place.is_local:  # HDF5 would look into the same file again
+    if not place.is_local:  # HDF5 would search the same file again
         raise ArgumentError(
             bad(
                 "from_hdf5",
@@ -177,7 +177,7 @@ def _place_of(found: Any, file: Any, place: FilePlace, datapath: str) -> FilePla
 def _attribute(found: Any, key: str) -> Any:
     try:
         return found.attrs[key]
-    except (OSError, TypeError):  # of a type that h5py doesn't read
+    except (OSError, TypeError):  # its type is one that h5py doesn't read
         return None
 
 
@@ -194,7 +194,7 @@ def _check_filters(h5py: Any, found: Any, place: FilePlace) -> None:
 
 
 def _check_parts(found: Any, place: FilePlace) -> None:
-    """Raise where a data set is made of files that aren't there: HDF5 would read fill values."""
+    """Raise for a data set whose source files are missing: HDF5 would read fill values."""
     parts = [p.file_name for p in found.virtual_sources()] if found.is_virtual else []
     parts += [os.fsdecode(part[0]) for part in (found.external or ())]
     for part in parts:
@@ -235,11 +235,11 @@ def to_hdf5(
 ) -> Any:
     """Compute arrays and write them to data sets of an HDF5 file: ranks write and compress, the driver describes.
 
-    What is written lies in a hidden folder beside the file until it is whole; of a file that is there a copy is made,
-    which then takes its place, so that it keeps what else it has. Ranks write elements to their places in the file;
-    chunks that filters make small they write aside, and the driver takes them over as they are. Where ranks run on
-    several hosts, the folder must be in a file system that they share. To a URL the driver writes: it makes the file,
-    or a copy of the one that is there, in its temporary folder, and sends it beside its place.
+    The new file lies in a hidden folder beside its path until it is complete. It begins as a copy of an existing file,
+    whose other data sets it keeps. Ranks write elements in place; chunks that pass through filters they write to files
+    of their own, and the driver copies them as they are. Where ranks run on several hosts, the folder must be in a file
+    system that they share. The driver writes to URLs: it makes the file, or a copy of the existing one, in its
+    temporary folder, and uploads it beside its path.
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ def _described(array: Array, chunks: Any, kwargs: dict[str, Any]) -> dict[str, A
 
 def _check_description(h5py: Any, name: str, array: Array, chunks: Any, kwargs: dict[str, Any]) -> None:
     """Raise for arguments that h5py doesn't take, before anything runs."""
-    own = f"unwritten {os.urandom(8).hex()}"  # HDF5 opens no two of one name, and other threads may write as well
+    own = f"unwritten {os.urandom(8).hex()}"  # HDF5 opens no two files of one name, and other threads may write
     with h5py.File(own, "w", driver="core", backing_store=False) as file:
         try:
             file.create_dataset(name, **_described(array, chunks, kwargs))
@@ -366,7 +366,7 @@ def _write(
                 f"to_hdf5: {target!r} changed while {', '.join(map(repr, names))} came into a copy of it; it stays as "
                 "it is now; expected one writer at a time"
             )
-        if before is not None and not linked:  # arrays that are read from the file go on with the new one
+        if before is not None and not linked:  # arrays that read the file read the new one from now on
             status = os.stat(os.path.join(folder, "data"))
             successors.note(target, (before[2], before[3]), (status.st_size, status.st_mtime_ns), replaced)
 
@@ -381,7 +381,7 @@ def _write(
 
 
 def _version(path: str) -> tuple[int, ...] | None:
-    """Return what tells a file from what it is after somebody has written to it, or put another in its place."""
+    """Return an identification of a file that changes when it is written to or replaced."""
     try:
         status = os.stat(path)
     except OSError:
@@ -436,7 +436,7 @@ def _refuse_names(file: Any, target: str, names: tuple[str, ...], overwrite: boo
 
 def _refuse(h5py: Any, target: str, names: tuple[str, ...], overwrite: bool) -> tuple[list[str], bool]:
     """Return which data sets are replaced, and whether others may be the same ones by another name."""
-    if is_written(target):  # what is written through the other handle later would go to the file that is replaced
+    if is_written(target):  # later writes through the other handle would go to the replaced file
         raise FileError(f"to_hdf5: {target!r} is open for writing in this process; expected a file that is closed")
     try:
         with h5py.File(target, "r") as file:

@@ -1,12 +1,11 @@
-"""Writing data sets of an HDF5 file that nobody else has open: its chunks by the ranks, as far as HDF5 lets them.
+"""Writing data sets of an HDF5 file that nobody else has open; ranks write chunks as far as HDF5 allows.
 
-A file of HDF5's has one writer, the driver. What ranks can do without HDF5's part in it, they do:
+An HDF5 file has one writer, the driver. Ranks do what can be done without HDF5:
 
-- Elements that lie in the file as in memory, in one piece or in chunks without filters: the driver has HDF5 reserve
-  their places, closes the file, and ranks write to these places.
-- Chunks that filters make: a task writes its own to a file of its own, filters and all, and the driver takes them over
-  as they are, which is little work.
-- What else there is (no elements, no axes, arguments that don't travel) the driver writes, chunk by chunk.
+- Elements stored as in memory, contiguous or in chunks without filters: the driver lets HDF5 allocate the space and
+closes the file, and ranks write to these places. - Chunks with filters: a task filters its chunks and writes them to a
+file of its own, and the driver copies them as they are, which is little work. - All else (no elements, no axes,
+arguments that can't be sent to ranks) the driver writes, chunk by chunk.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ if TYPE_CHECKING:
 
 FILTERS = ("compression", "compression_opts", "shuffle", "fletcher32", "scaleoffset")
 PLAIN = ("shape", "dtype", "chunks", "fillvalue", "maxshape", "track_times", "track_order")
-"""Arguments of h5py's that say nothing of how a chunk's bytes are made."""
+"""Arguments of h5py's that don't affect a chunk's bytes."""
 
 
 @dataclass(frozen=True)
 class DatasetPart:
-    """A data set, and the array of how many bytes each task writes of it; None where the driver writes."""
+    """A data set, and the array of the numbers of bytes that tasks write of it; None if the driver writes."""
 
     name: str
     array: Array
@@ -104,7 +103,7 @@ def _make(file: Any, path: str, number: str, name: str, array: Array, described:
 
 
 def _filters(described: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the arguments that make a chunk's bytes; None where there is one that isn't known, or doesn't travel."""
+    """Return the arguments that affect a chunk's bytes; None if one is unknown or can't be sent to ranks."""
     filters = {key: value for key, value in described.items() if key not in PLAIN}
     compression = filters.get("compression")
     if isinstance(compression, Mapping):  # of hdf5plugin's
@@ -120,7 +119,7 @@ def _filters(described: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _reserving() -> Any:
-    """Return what has HDF5 reserve the places of all elements at once, and write nothing there."""
+    """Return the property list by which HDF5 allocates all elements at once, and writes nothing there."""
     h5p, h5d = library("to_hdf5", "h5py.h5p"), library("to_hdf5", "h5py.h5d")
     properties = h5p.create(h5p.DATASET_CREATE)
     properties.set_alloc_time(h5d.ALLOC_TIME_EARLY)
@@ -129,7 +128,7 @@ def _reserving() -> Any:
 
 
 def _in_place(path: str, array: Array, made: Any) -> Array | None:
-    """Return the array of how many bytes each task writes to its places; None where HDF5 tells of none."""
+    """Return the array of the numbers of bytes that tasks write in place; None if HDF5 reports no places."""
     chunk = made.chunks
     if chunk is None:
         offset = made.id.get_offset()
@@ -163,7 +162,7 @@ def _check(part: DatasetPart, count: int) -> None:
 
 
 def _take_over(folder: str, number: str, made: Any, grid: Grid) -> None:
-    """Take the chunks of all tasks' files into a data set, as they are; the files are removed."""
+    """Copy the chunks of all tasks' files into a data set as they are, and remove the files."""
     h5py = library("to_hdf5", "h5py")
     for block in range(math.prod(grid.counts)):
         path, origin = part_path(folder, number, block), grid.block_origin(block)

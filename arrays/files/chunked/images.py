@@ -113,7 +113,7 @@ def _read(place: FilePlace, imread: Callable[[str], Any] | None, preprocess: Cal
 
 
 class _Reads:
-    """Reads the image of a number by functions of the user's."""
+    """Reads the images by number, with the user's functions."""
 
     __name__ = "imread"
 

@@ -69,7 +69,7 @@ def from_npy_stack(
 
     Notes
     -----
-    `info` is a pickle of dask's. Of it numbers, texts and dtypes are read, and nothing else is loaded.
+    `info` is a pickle of dask's, from which only numbers, texts and dtypes are loaded.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def from_npy_stack(
 
 
 class _Plain(pickle.Unpickler):
-    """Reads what `info` may have, and refuses whatever else a pickle would load."""
+    """Loads what `info` may have, and refuses all else that a pickle could load."""
 
     def find_class(self, module: str, name: str) -> Any:
         """Return NumPy's dtypes and numbers."""
@@ -144,8 +144,8 @@ def to_npy_stack(
 ) -> None:
     """Compute an array and write it to a folder of `.npy` files, one for each chunk along an axis, in dask's form.
 
-    Each file is written by a rank that makes it. What is written lies in a hidden folder beside `dirname` until it is
-    whole. `dask.array.from_npy_stack` reads it.
+    Each file is written by a rank that makes it. The files lie in a hidden folder beside `dirname` until all are
+    complete. `dask.array.from_npy_stack` reads it.
 
     Parameters
     ----------

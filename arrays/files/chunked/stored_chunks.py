@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def grid_of_stored(operation: str, chunks: Any, shape: tuple[int, ...], stored: tuple[int, ...], dtype: DType) -> Grid:
-    """Return the grid that a user asks for; with "auto", chunks of whole pieces, longest along the last axes."""
+    """Return the grid that the user asks for; with "auto", chunks of whole pieces, longest along the last axes."""
     if not (chunks is None or (isinstance(chunks, str) and chunks == "auto")):
         return grid_for(operation, chunks, shape, dtype)
     sizes = [max(1, min(n, s)) for n, s in zip(shape, stored, strict=True)]

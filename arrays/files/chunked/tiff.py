@@ -124,7 +124,7 @@ def _describe(place: FilePlace, level: Any, number: int, depth: int) -> tuple[Ti
 
 
 def _check_pages(place: FilePlace, level: Any, number: int) -> None:
-    """Raise where pages lie in other files that weren't found: tifffile has zeros for them."""
+    """Raise for pages in other files that are missing: tifffile reads zeros for them."""
     lost = sum(page is None for page in level)
     metadata = level.keyframe.parent.ome_metadata or ""
     names = sorted(set(re.findall(r'FileName="([^"]+)"', metadata)) - {os.path.basename(place.path)})
@@ -136,7 +136,8 @@ def _check_pages(place: FilePlace, level: Any, number: int) -> None:
 
 
 def _stored(shape: tuple[int, ...], keyframe: Any) -> tuple[int, ...]:
-    """Return the shape of a page's strips or tiles along its axes; whole pages where these are no axes of it."""
+    """Return the shape of a page's strips or tiles along its axes; whole pages if they aren't divided along its
+    axes."""
     pieces = {keyframe.imagelength: keyframe.rowsperstrip}
     if keyframe.is_tiled:
         pieces = {keyframe.imagelength: keyframe.tilelength, keyframe.imagewidth: keyframe.tilewidth}
@@ -144,7 +145,7 @@ def _stored(shape: tuple[int, ...], keyframe: Any) -> tuple[int, ...]:
 
 
 def _check_codec(place: FilePlace, keyframe: Any) -> None:
-    """Raise where what decodes the pages isn't installed, before anything is read."""
+    """Raise if the decoder of the pages isn't installed, before anything is read."""
     tifffile = need("from_tiff", "tifffile", "a TIFF file")
     try:
         if keyframe.compression != 1:

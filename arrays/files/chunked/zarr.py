@@ -102,10 +102,10 @@ def to_zarr(
 ) -> Any:
     """Compute an array and write it as one of zarr's, which all ranks write.
 
-    Each object of the store, a chunk or a whole shard, is written by one task, whatever the array's chunks: what
-    overlaps is brought together first. A new array in a folder lies in a hidden folder beside its place until it is
-    whole; in another store it gets its description last. So a run that is killed leaves what was there, or nothing. A
-    session of icechunk's without changes gets those of all ranks, for the caller to commit.
+    Each object of the store, a chunk or a whole shard, is written by one task, whatever the array's chunks are. A new
+    array in a folder lies in a hidden folder beside its path until it is complete; in another store its metadata is
+    written last. So a killed run leaves the old array, or none. A session of icechunk's without changes gets those of
+    all ranks, for the caller to commit.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def to_zarr(
         place = place_of("to_zarr", url, component or name, storage_options)
         if region is None:
             return _write_new(array, place, overwrite or mode == "w", compute, return_stored, zarr_array_kwargs)
-        open_array("to_zarr", place)  # to open what isn't there for writing would make a folder
+        open_array("to_zarr", place)  # opening a missing path for writing would make a folder
         target = open_array("to_zarr", place, mode="r+")
     if zarr_array_kwargs:
         raise ArgumentError(bad("to_zarr", next(iter(zarr_array_kwargs)), "given", "nothing: the array is there"))

@@ -14,7 +14,7 @@ LOCAL = ("file://", "local://")
 
 @dataclass(frozen=True)
 class ZarrLocation:
-    """A path in one of zarr's stores; `folder` is the store's, where it is one of the local file system."""
+    """A path in one of zarr's stores; `folder` is that of a store in the local file system."""
 
     store: Any
     path: str
@@ -22,12 +22,12 @@ class ZarrLocation:
 
     @property
     def shown(self) -> str:
-        """How messages call it."""
+        """Its name in messages."""
         return f"{self.folder or self.store}{'/' if self.path else ''}{self.path}"
 
 
 def place_of(operation: str, url: Any, component: str | None, storage_options: dict[str, Any] | None) -> ZarrLocation:
-    """Return where an array lies, or will.
+    """Return the location of an array, which needn't exist.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def place_of(operation: str, url: Any, component: str | None, storage_options: d
 
 
 def find_node(operation: str, place: ZarrLocation, **given: Any) -> Any:
-    """Return the zarr.Array or zarr.Group at a place, open for reading; None where there is none."""
+    """Return the zarr.Array or zarr.Group at a location, open for reading; None if there is none."""
     zarr = library(operation, "zarr")
     fixed = is_of(place.store, "zarr.storage", "ZipStore") and not place.store.read_only  # it has no read-only twin
     try:

@@ -1,7 +1,7 @@
-"""Making an array of zarr's anew, so that it is there whole or not at all.
+"""Making a new zarr array, which exists completely or not at all.
 
-In a folder all is made in a hidden folder beside the place, which then takes it. In another store the objects come
-first, and the description last, without which there is no array.
+In a folder it is made in a hidden folder beside its path, and then moved there. In another store the objects are
+written first, and the metadata last, without which there is no array.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class New:
-    """An array to make: where, what zarr holds of it, and the objects that describe it and the groups above it."""
+    """An array to make: its location, zarr's array object, and the metadata of the array and of the groups above it."""
 
     place: ZarrLocation
     metadata: Any
@@ -80,7 +80,7 @@ def describe(array: Array, place: ZarrLocation, given: dict[str, Any]) -> New:
 
 
 def _check_records(dtype: Any) -> None:
-    """Raise where zarr can't write records in shards: zarr 3.1.6 can't, and says so only when it does."""
+    """Raise if zarr can't write records in shards: zarr 3.1.6 can't, and fails only as it writes them."""
     zarr = library("to_zarr", "zarr")
     try:
         with warnings.catch_warnings():
@@ -94,7 +94,7 @@ def _check_records(dtype: Any) -> None:
 
 
 def _format_of_groups(place: ZarrLocation) -> int | None:
-    """Return the format of the group that the array will be in; None where there is none yet."""
+    """Return the format of the group that the array will be in; None if there is none yet."""
     path = place.path
     while path:
         path = path.rpartition("/")[0]
@@ -125,7 +125,7 @@ def _write_aside(array: Array, new: New, overwrite: bool) -> None:
     assert new.place.folder is not None
     parts = new.place.path.split("/") if new.place.path else []
     node, inside = new.place.folder, parts
-    while inside and _is_group(node):  # what is missing comes at once, groups as well
+    while inside and _is_group(node):  # missing groups appear together with the array
         node, inside = os.path.join(node, inside[0]), inside[1:]
     empty = os.path.isdir(node) and not os.path.islink(node) and not os.listdir(node)
     ours = _is_place_of_groups if inside else partial(_replaceable, whole=True)
@@ -146,10 +146,10 @@ def _write_aside(array: Array, new: New, overwrite: bool) -> None:
 
 
 def _place_groups(node: str, inside: list[str], data: str) -> None:
-    """Move groups with an array to their place, below those groups of them that others have made meanwhile."""
+    """Move groups with an array to their path, within the groups that others have made meanwhile."""
     while True:
         try:
-            os.rename(data, node)  # at once, and never onto a folder that isn't empty
+            os.rename(data, node)  # atomic, and never onto a folder that isn't empty
             return
         except OSError as error:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
@@ -162,7 +162,7 @@ def _place_groups(node: str, inside: list[str], data: str) -> None:
 
 
 def _is_place_of_groups(path: str) -> bool:
-    """Whether groups may come to a path: to an empty folder, or to a group that was made meanwhile."""
+    """Whether groups may be moved to a path: an empty folder, or a group that was made meanwhile."""
     return _replaceable(path, whole=False) or _is_group(path)
 
 
@@ -185,7 +185,7 @@ def _is_array(path: str) -> bool:
 
 
 def _replaceable(path: str, whole: bool) -> bool:
-    """Whether a path may be replaced: an empty folder, or, where the new array itself takes the place, an array."""
+    """Whether a path may be replaced: an empty folder, or an array if the new array itself takes its place."""
     if os.path.islink(path) or not os.path.isdir(path):
         return False
     return not os.listdir(path) or (whole and _is_array(path))
@@ -198,7 +198,7 @@ def _find_old(array: Array, place: ZarrLocation, overwrite: bool) -> bool:
     """Tell whether there is an array, which may be replaced: not by one that is made of it, which goes first here."""
     try:
         there = find_node("to_zarr", place)
-    except FileFormatError:  # of a writer that was killed while it wrote the description, where that isn't set at once
+    except FileFormatError:  # of a killed writer, in a store where metadata aren't written at once
         if not overwrite:
             raise
         return True
@@ -214,7 +214,8 @@ def _find_old(array: Array, place: ZarrLocation, overwrite: bool) -> bool:
 
 
 def _write_session(array: Array, new: New, overwrite: bool) -> None:
-    """Write into a session of icechunk's, for the user to commit: ranks through forks, if it has no changes yet."""
+    """Write into a session of icechunk's, for the user to commit; ranks write through forks if it has no changes
+    yet."""
     place, sync = new.place, library("to_zarr", "zarr.core.sync").sync
     old = _find_old(array, place, overwrite)
     fork = place.store.session.fork() if can_fork(place.store) else None
@@ -240,7 +241,7 @@ def _write_into(array: Array, new: New, overwrite: bool) -> None:
             for name in METADATA:
                 sync(place.store.delete(f"{place.path}/{name}".lstrip("/")))
             sync(place.store.delete_dir(place.path))
-        elif _has_objects(place):  # of a writer that was killed: what would be left out must go over it
+        elif _has_objects(place):  # of a killed writer: empty chunks, else left out, must overwrite it
             config = type(config)(order=config.order, write_empty_chunks=True)
         target = array_at(new.metadata, place.store, place.path, config)
         write_blocks("to_zarr", [Target(array, target, (0,) * array.ndim, True)])
@@ -265,7 +266,7 @@ def _has_objects(place: ZarrLocation) -> bool:
 
 
 def _consolidate(place: ZarrLocation) -> None:
-    """Tell a root group that lists what is below it of a new array."""
+    """Add a new array to a root group that lists its members."""
     if not place.path:
         return
     zarr = library("to_zarr", "zarr")

@@ -1,4 +1,4 @@
-"""Tables in files as arrays: which dtypes columns have, what nulls become, and the nodes that read them."""
+"""Tables in files as arrays: dtypes of columns, treatment of nulls, and the nodes that read columns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class TableRequest:
-    """What a user asks of a table: which columns, what nulls become, in which form and chunks."""
+    """The user's request: columns, treatment of nulls, form and chunks."""
 
     operation: str
     columns: Any
@@ -47,7 +47,7 @@ class TableRequest:
     chunks: Any
 
     def check(self) -> None:
-        """Raise for words that aren't known."""
+        """Raise for unknown words."""
         if self.nulls not in NULLS:
             expected = f"one of {', '.join(map(repr, NULLS))}"
             raise ArgumentError(bad(self.operation, "nulls", self.nulls, expected))
@@ -66,7 +66,7 @@ class TableRequest:
 
 
 def check_once(operation: str, place: FilePlace, found: Sequence[str], names: Sequence[str], instead: str = "") -> None:
-    """Raise where a file has two columns of a name that is asked for."""
+    """Raise if a file has two columns of a requested name."""
     for name in names:
         if list(found).count(name) > 1:
             raise FileFormatError(
@@ -115,7 +115,8 @@ def _join_types(operation: str, name: str, kinds: dict[Any, FilePlace]) -> Any:
 
 
 def find_partitions(places: Sequence[FilePlace]) -> dict[str, tuple[Any, tuple[Any, ...]]]:
-    """Return the columns that names of folders tell, "year=2013/month=1", each with its type and a value a file."""
+    """Return the columns in names of folders such as "year=2013/month=1", each with its type and a value for each
+    file."""
     file_keys = [dict(_KEYED.findall(place.path)) for place in places]
     partitions = {}
     for name in file_keys[0]:
@@ -136,10 +137,10 @@ def build(
     known: dict[str, int],
     widths: dict[str, int] | None = None,
 ) -> Any:
-    """Return what a user asks of a table whose pieces and schema are known.
+    """Return the requested columns of a table whose pieces and schema are known.
 
-    `rows` has the rows of each piece of `pieces["index"]`; `known` how many nulls columns have, and `widths` how wide
-    texts are, where that is known. With widths, the columns of a piece are read at once.
+    `rows` has the rows of each piece of `pieces["index"]`; `known` has the numbers of nulls of columns, and `widths`
+    the widths of texts, as far as they are known. With widths, the columns of a piece are read at once.
     """
     rows = np.asarray(rows, np.int64)
     full = rows > 0
@@ -178,9 +179,8 @@ def _plain(operation: str, name: str, kind: Any) -> DType:
 def _learn(
     asked: TableRequest, pieces: TablePieces, dtypes: dict[str, DType], known: dict[str, int], widths: dict[str, int]
 ) -> dict[str, tuple[int | None, int]]:
-    """Return how many nulls each column has, None where that isn't needed, and how wide its texts are.
-
-    Ranks look through the columns for which the files don't tell.
+    """Return the number of nulls of each column, None if it isn't needed, and the width of its texts. Ranks scan the
+    columns for which the files don't say.
     """
     kinds = {"nan": NUMBERS[:-1] + "US", "mask": "US", "raise": "US", None: "US"}[asked.nulls]
     there = {n for n, d in dtypes.items() if n in known and (n in widths or d.kind not in "US")}
@@ -197,7 +197,7 @@ def _learn(
 
 
 def _settle(asked: TableRequest, name: str, dtype: DType, nulls: int | None, width: int) -> DType:
-    """Return the dtype of a column's array; raise for nulls that are known and mustn't be there."""
+    """Return the dtype of a column's array; raise for nulls that aren't allowed."""
     if dtype.kind in "US" and dtype.itemsize <= 4:
         dtype = np.dtype(f"{dtype.kind}{max(1, width)}")
     if not nulls or asked.nulls == "mask":
@@ -253,8 +253,8 @@ def _matrix(asked: TableRequest, pieces: TablePieces, grid: Grid, dtypes: dict[s
 def _read(asked: TableRequest, pieces: TablePieces, names: tuple[str, ...], grid: Grid, dtype: DType | None) -> Array:
     """Return an array of columns; of masks without a dtype.
 
-    What is read quickly is a source, which is read again by each computation that needs it, and kept by none; rows of
-    text are taken apart once in a computation.
+    Columns that are fast to read are sources, which each computation reads again; rows of text are parsed once in a
+    computation.
     """
     result_dtype = np.dtype(bool) if dtype is None else dtype
     if isinstance(pieces, CsvPieces):
@@ -268,7 +268,7 @@ def _read(asked: TableRequest, pieces: TablePieces, names: tuple[str, ...], grid
 
 
 def _fit(asked: TableRequest, x: Array) -> Array:
-    """Return an array in the chunks that are asked for."""
+    """Return an array in the requested chunks."""
     if asked.chunks is None:
         return x
     chunks = asked.chunks

@@ -1,4 +1,4 @@
-"""Columns of CSV files, cut into parts of some bytes that ranks look through once for their rows, types and widths."""
+"""Columns of CSV files, cut into parts of some bytes, which ranks scan once for rows, types and widths."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 HEAD = 1 << 16
-"""Bytes that are read for the columns' names, more if these are longer."""
+"""Bytes that are read for the columns' names; more if the names are longer."""
 _FIXED = 5
 
 
@@ -64,10 +64,10 @@ def read_csv(
 ) -> Any:
     """Return the columns of CSV files as 1-D arrays, or as one 2-D array; chunks are parts of some bytes.
 
-    Files are cut at ends of rows. All ranks look through all parts once, now: how many rows they have, which type the
-    texts of each column look like in all of them, how wide texts are. A part is read again by the rank that needs it,
-    all columns at once: name those that you need. Empty lines are left out, but for files of one column, where each is
-    a row: a null, or an empty text.
+    Files are cut at ends of rows. All ranks scan all parts once, now, for the number of rows, the type that the texts
+    of each column have in all parts, and the width of texts. A part is read again by the rank that needs it, all
+    columns at once: name those that you need. Empty lines are skipped, except in files of one column, where each is a
+    row: a null, or an empty text.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def _form(delimiter: Any, quotechar: Any, null_values: Any, null_texts: Any) -> 
 
 
 def _types(types: Any, wanted: list[str]) -> dict[str, Any]:
-    """Return the Arrow types of columns that a user has given."""
+    """Return the Arrow types of columns that the user gives."""
     if types is None:
         return {}
     if not isinstance(types, dict) or any(name not in wanted for name in types):
@@ -241,7 +241,7 @@ def _survey(
     columns: tuple[str, ...],
     types: dict[str, Any],
 ) -> np.ndarray[Any, Any]:
-    """Return what ranks tell of parts that begin and end with rows; the last column has their files."""
+    """Return what ranks find in parts that begin and end with rows; the last column has their files."""
     raw = arrow().schema(list(types.items())).serialize().to_pybytes()
 
     def ask(parts: np.ndarray[Any, Any], exact: bool, wanted: tuple[str, ...] = columns) -> np.ndarray[Any, Any]:
@@ -255,7 +255,7 @@ def _survey(
         return np.concatenate([rows, parts[:, :1]], axis=1)
 
     survey = ask(index, False)
-    if survey[:, 3].any():  # ends within quotes: how parts end that begin so is to be known
+    if survey[:, 3].any():  # ends within quotes: how parts end that begin within quotes is needed, too
         survey[:, 4] = ask(index, False, ())[:, 4]
     whole = _join(survey)
     same = {tuple(row) for row in survey[survey[:, 2] >= 0][:, [-1, 0, 1]].tolist()}
@@ -269,7 +269,7 @@ def _survey(
 
 
 def _join(told: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return (file, start, stop) of parts, where those that begin within quotes are joined with the ones before."""
+    """Return (file, start, stop) of parts; those that begin within quotes are joined with the ones before."""
     parts: list[list[int]] = []
     inside = False
     for start, stop, _, outer, inner, file in told[:, [0, 1, 2, 3, 4, -1]].tolist():
@@ -285,9 +285,9 @@ def _join(told: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def to_csv(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
     """Compute arrays and write them as the columns of a folder of CSV files, which begin with the columns' names.
 
-    Each file is written by a rank that makes it; nothing is gathered. What is written lies in a hidden folder beside
-    `path` until it is whole; at a URL, in one within it whose name begins with "_". Whole floats are written as "1.0",
-    NaN as "nan", NaT as nothing, which in a table of one column stands in quotes.
+    Each file is written by the rank that computes it; nothing is gathered. The files lie in a hidden folder beside
+    `path` until all are complete; at a URL, in one within it whose name begins with "_". Whole floats are written as
+    "1.0", NaN as "nan", NaT as nothing, which in a table of one column stands in quotes.
 
     Parameters
     ----------

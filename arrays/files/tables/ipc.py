@@ -1,4 +1,4 @@
-"""Columns of Arrow's files, also called Feather, whose record batches are chunks."""
+"""Columns of Arrow IPC files, also called Feather, whose record batches are chunks."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def read_ipc(
 ) -> Any:
     """Return the columns of Arrow IPC files (Feather 2) as 1-D arrays, or as one 2-D array; chunks are record batches.
 
-    Now the lengths of the record batches are read, and columns of text once, by all ranks: their dtype is as wide as
-    the longest one. With `nulls="nan"` ranks look through columns of integers and booleans, too. A record batch is read
+    The lengths of the record batches are read now, and so are columns of text, by all ranks, since their dtype is as
+    wide as the longest one. With `nulls="nan"` ranks scan columns of integers and booleans, too. A record batch is read
     by the rank that needs it.
 
     Parameters
@@ -170,9 +170,9 @@ def _read_lengths(place: FilePlace) -> tuple[Any, list[int]]:
 def to_ipc(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
     """Compute arrays and write them as the columns of a folder of Arrow IPC files, a record batch for each chunk.
 
-    Each file is written by a rank that makes it; nothing is gathered. What is written lies in a hidden folder beside
-    `path` until it is whole; at a URL, in one within it whose name begins with "_". The files aren't compressed, so
-    that others can map them; pandas and polars call them Feather.
+    Each file is written by the rank that computes it; nothing is gathered. The files lie in a hidden folder beside
+    `path` until all are complete; at a URL, in one within it whose name begins with "_". The files aren't compressed,
+    so that others can map them; pandas and polars call them Feather.
 
     Parameters
     ----------

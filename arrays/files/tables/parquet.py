@@ -33,7 +33,7 @@ def read_parquet(
 ) -> Any:
     """Return the columns of Parquet files as 1-D arrays, or as one 2-D array; chunks are the files' row groups.
 
-    Only the files' footers are read now, and columns of text once, by all ranks: their dtype is as wide as the longest
+    Only the files' footers are read now, and columns of text, by all ranks, since their dtype is as wide as the longest
     one. A row group is read by the rank that needs it.
 
     Parameters
@@ -112,7 +112,7 @@ def read_parquet(
 
 
 def _known_nulls(names: list[str], footers: list[Any]) -> dict[str, int]:
-    """Return how many nulls columns have, where all footers tell."""
+    """Return the numbers of nulls of columns for which all footers say."""
     counts = dict.fromkeys(names, 0)
     for footer in footers:
         if not footer.num_row_groups:
@@ -134,9 +134,9 @@ def _known_nulls(names: list[str], footers: list[Any]) -> dict[str, int]:
 def to_parquet(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
     """Compute arrays and write them as the columns of a folder of Parquet files, a row group for each chunk.
 
-    Each row group is written by a rank that makes it; nothing is gathered. What is written lies in a hidden folder
-    beside `path` until it is whole; at a URL, in one within it whose name begins with "_". Parquet has no seconds:
-    times in seconds come back in milliseconds.
+    Each row group is written by the rank that computes it; nothing is gathered. The files lie in a hidden folder beside
+    `path` until all are complete; at a URL, in one within it whose name begins with "_". Parquet has no seconds: times
+    in seconds come back in milliseconds.
 
     Parameters
     ----------

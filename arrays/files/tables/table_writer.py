@@ -1,4 +1,4 @@
-"""Writing columns to a folder of files: a file for a run of chunks, each made by the rank that has it."""
+"""Writing columns to a folder of files: a file for a run of chunks, each written by the rank that has them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def write_table(operation: str, path: Any, x: Any, overwrite: bool, ending: str, storage_options: Any) -> None:
-    """Compute arrays and write them as the columns of a folder of files, which appears when it is whole."""
+    """Compute arrays and write them as the columns of a folder of files, which appears when it is complete."""
     options = read_options(operation, storage_options)
     target = location(operation, path, options)
     names, arrays = _columns(operation, x)
@@ -60,7 +60,7 @@ def _row_bytes(x: ArrayBase) -> int:
 
 
 def _columns(operation: str, x: Any) -> tuple[list[str], list[Array]]:
-    """Return the columns' names, and 1-D arrays, or a 2-D one that has all columns."""
+    """Return the columns' names, and 1-D arrays, or one 2-D array of all columns."""
     if not isinstance(x, Mapping):
         array = as_array_nocopy(operation, "x", x)
         if array.ndim not in (1, 2) or (array.ndim == 2 and not array.shape[1]):

@@ -1,1 +1,1 @@
-"""Writing: whole or not at all, one writer at a place at a time, to URLs, into others' arrays."""
+"""Writing: atomically, with one writer to a path at a time, to URLs, and into others' arrays."""

@@ -1,8 +1,7 @@
-"""Writing aside: what is made lies in a hidden folder beside its place until it is whole, and is then renamed.
-
-It takes another one's place at once, or, where the file system can't exchange two folders, after the other was moved
-into the hidden one. Who writes keeps a lock on a file of the hidden folder. Where nobody has it any more, the writer
-was killed, and the next one to write to the same place puts back what was moved, and removes what is left.
+"""Atomic writes: new files lie in a hidden folder beside their path until they are complete, and are then renamed. They
+are exchanged with old ones atomically, or, if the file system can't exchange two folders, after the old ones were moved
+into the hidden folder. A writer holds a lock on a file in the hidden folder. If nobody holds it any more, the writer
+was killed, and the next one to write to the same path puts back what was moved, and removes the rest.
 """
 
 from __future__ import annotations
@@ -35,25 +34,25 @@ if TYPE_CHECKING:
     from ...array import Array
 
 FILE_BYTES = 1 << 24
-"""Consecutive chunks share a file up to so many bytes, or an eighth of the arena, through which they go at once."""
+"""Consecutive chunks share a file up to this many bytes, or an eighth of the arena, which holds them together."""
 
 MODE = "mode"
-"""A hidden folder's empty file, whose rights are those of new files, and which its writer has locked."""
+"""A hidden folder's empty file, which its writer has locked, and whose permissions are those of new files."""
 
 LOOKS, QUIET = 250, 10
-"""At most so many looks, 20 ms apart, after so many of which a removed folder isn't there again."""
+"""A removed folder is looked for at most so often, every 20 ms, until it was missing so often in a row."""
 
 OLD = "old"
-"""What stood in a folder's place, in the hidden folder of the one that takes it."""
+"""The old folder, in the hidden folder of the one that replaces it."""
 
 _HERE, _EXCHANGE = -100, 2
 """Linux's AT_FDCWD and RENAME_EXCHANGE."""
 
 LONGEST = 224
-"""Bytes of a name to which a file system that knows 255 can still add a hidden folder's ending."""
+"""Longest name, in bytes, to which a hidden folder's ending can be added within the 255 of file systems."""
 
 CHUNK_COST = 1 << 13
-"""Small chunks count as so many bytes, so that few thousand of them share a file."""
+"""Small chunks count as this many bytes, so that a few thousand at most share a file."""
 
 
 def path_of(operation: str, path: Any) -> str:
@@ -62,7 +61,7 @@ def path_of(operation: str, path: Any) -> str:
     Raises
     ------
     ArgumentError
-        For what is neither text nor a path, such as an open file: ranks have no part in that.
+        It is neither text nor a path, such as an open file, which ranks can't use.
     """
     if not isinstance(path, str | os.PathLike):
         raise ArgumentError(bad(operation, "path", path, "a path: text, or a pathlib.Path"))
@@ -104,13 +103,13 @@ def aside(
             _set_aside_left(path, alone_here)
             _refuse(operation, path, overwrite, ours)
             with suppress(FileNotFoundError):
-                os.lstat(path)  # fails for a name that is too long, before anything is computed
+                os.lstat(path)  # raises for a name that is too long, before anything is computed
             begun.append(_begin(hidden))
         for gone in glob.glob(f"{glob.escape(_stem(path))}.????????.partial.gone"):
             _remove_folder(gone)
 
     lock, hidden = f"{_stem(path)}.lock", f"{_stem(path)}.{os.urandom(4).hex()}.partial"
-    alone = threading.Lock()  # two Ctrl-C let the folder be removed while the swap still runs
+    alone = threading.Lock()  # after two Ctrl-C the folder may be removed while the swap still runs
     begun: list[IO[bytes]] = []
     whole = False
     try:
@@ -129,7 +128,7 @@ def aside(
 
 
 def write_once(operation: str, path: str, overwrite: bool, arrays: Sequence[Array], write: Callable[..., None]) -> None:
-    """Call `write(*arrays)`; in SPMD mode on rank 0 alone, when all have come, and know what values tell."""
+    """Call `write(*arrays)`; in SPMD mode on rank 0 alone, when all ranks have arrived and agree on values."""
     active = session()
     if active.place[1] > 1:
         arrays = [wrap(expr) for expr in expand_recipes([a.expr for a in arrays])]
@@ -138,16 +137,15 @@ def write_once(operation: str, path: str, overwrite: bool, arrays: Sequence[Arra
 
 
 def _stem(path: str) -> str:
-    """Return how the paths of hidden folders for a place begin; a name that leaves them no room becomes a number."""
+    """Return the prefix of the paths of hidden folders for a path; a name that is too long becomes a number."""
     parent, name = os.path.split(path)
     raw = os.fsencode(name)
     return os.path.join(parent, f".{name if len(raw) <= LONGEST else hashlib.blake2b(raw, digest_size=16).hexdigest()}")
 
 
 def call_undisturbed(function: Callable[[], None]) -> None:
-    """Call a function to its end: a Ctrl-C meanwhile is raised afterwards, and a second one at once.
-
-    Python raises them in the main thread alone, so it runs in another one.
+    """Call a function without interruption: a Ctrl-C meanwhile is raised afterwards, a second one at once. Python
+    raises them in the main thread only, so the function runs in another one.
     """
     failed: list[BaseException] = []
     taken, done = threading.Lock(), threading.Event()
@@ -164,7 +162,7 @@ def call_undisturbed(function: Callable[[], None]) -> None:
 
     try:
         threading.Thread(target=run, name="windrow-files").start()
-        done.wait()  # a thread's `join` may not wait any more once it was interrupted
+        done.wait()  # once interrupted, a thread's `join` may not wait any more
     except KeyboardInterrupt:
         run()  # here, where the thread hasn't begun, or never will: `start` may be interrupted as well
         done.wait()
@@ -174,7 +172,7 @@ def call_undisturbed(function: Callable[[], None]) -> None:
 
 
 def _swap(alone: threading.Lock, path: str, data: str) -> None:
-    """Put what was made in its place; what was there comes back where that fails."""
+    """Move the new files to their path; if that fails, the old ones come back."""
     hidden = os.path.dirname(data)
     with alone:
         if os.path.isfile(data):
@@ -192,7 +190,7 @@ def _swap(alone: threading.Lock, path: str, data: str) -> None:
 
 
 def _exchange(one: str, other: str) -> bool:
-    """Let two paths change places at once; False where the system or the file system can't, or one is gone."""
+    """Exchange two paths atomically; False if the system or the file system can't, or one is gone."""
     function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if function is None:
         return False
@@ -205,23 +203,23 @@ def _exchange(one: str, other: str) -> bool:
 
 
 def _put_back(hidden: str, path: str) -> None:
-    """Bring back what a swap that came to nothing had moved away: what was made is still where it was made."""
+    """Put back what a failed swap had moved away, if the new files are still in the hidden folder."""
     old = os.path.join(hidden, OLD)
     if os.path.lexists(old) and os.path.lexists(os.path.join(hidden, "data")) and not os.path.lexists(path):
         os.rename(old, path)
 
 
 def _begin(hidden: str) -> IO[bytes]:
-    """Make a hidden folder, and lock it, in one turn: who has the next finds it locked, or its writer was killed."""
+    """Make a hidden folder and lock it, in one turn: the next writer finds it locked, unless this one was killed."""
     os.mkdir(hidden, 0o700)
-    file = open(os.path.join(hidden, MODE), "xb")  # noqa: SIM115  # has the rights that the user's mask leaves
+    file = open(os.path.join(hidden, MODE), "xb")  # noqa: SIM115  # has the permissions that the user's umask leaves
     with suppress(OSError):  # a file system without locks
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return file
 
 
 def _set_aside_left(path: str, alone: bool) -> None:
-    """Give other names to this place's hidden folders whose writers were killed; what they had moved away comes back.
+    """Rename this path's hidden folders whose writers were killed; what they had moved away comes back.
 
     One without a file to lock, if nobody else begins now, had its writer killed as it began, or came again after it was
     removed: stores make folders that are missing.
@@ -267,10 +265,10 @@ def _name_error(operation: str, path: str, error: OSError) -> FileError:
 
 
 def _remove(alone: threading.Lock, hidden: str, path: str, whole: bool) -> None:
-    """Remove a folder in which a task that nobody wants any more may still be writing: it can't find it any more.
+    """Remove a folder in which an abandoned task may still be writing; the task can't find it any more.
 
-    It stays where it holds all that is left of what stood in its place. If not all was written, it is looked whether it
-    comes again: stores make folders that are missing, and have threads of their own, which outlive a task's error.
+    The folder stays if it holds all that is left of the old files. If the write failed, it is checked whether the
+    folder reappears: stores make missing folders, and have threads that outlive a task's error.
     """
     gone = f"{hidden}.gone"
     with alone:
@@ -310,7 +308,7 @@ def runs_of(grid: Grid, itemsize: int) -> ChunkRuns:
 
 
 def check_sizes(operation: str, folder: str, names: list[str], sizes: np.ndarray[Any, Any]) -> None:
-    """Raise where a file that a task has written isn't seen from here as it was written."""
+    """Raise if a file that a task has written isn't visible here with the same size."""
     for name, size in zip(names, sizes.reshape(-1).tolist(), strict=True):
         path = os.path.join(folder, "data", name)
         try:

@@ -1,4 +1,4 @@
-"""Writing arrays into chunked arrays that others hold: by the ranks where they can open them, else by the driver."""
+"""Writing arrays into existing chunked arrays: by the ranks if they can open them, else by the driver."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 
 Region = tuple[slice, ...]
 FORKED, FORKED_OBJECT = 1 << 14, 1 << 12
-"""Bytes that icechunk may take to tell of a task's changes, and of each object in them."""
+"""Bytes that icechunk may need to describe a task's changes, and each object in them."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """An array, and where in another one it goes: to `first` and on; `whole`: into one that nobody reads yet."""
+    """An array, and where in another one it goes: from `first` on; `whole`: into one that nobody reads yet."""
 
     source: Array
     array: Any
@@ -58,7 +58,7 @@ class Target:
 
     @cached_property
     def place(self) -> object:
-        """Where the other one lies."""
+        """The location of the other one."""
         return place_of(self.array)
 
     @property
@@ -69,7 +69,7 @@ class Target:
 
 
 def write_blocks(operation: str, targets: Sequence[Target]) -> None:
-    """Write into zarr's arrays: those that ranks can open at once, unless they meet in an object; others one by one."""
+    """Write into zarr's arrays: together those that ranks can open, unless two share an object; others one by one."""
     rest = []
     for round_ in _rounds([t for t in targets if t.by_ranks]):
         attempts = [(t, _written(operation, t)) for t in round_]
@@ -86,7 +86,7 @@ def write_blocks(operation: str, targets: Sequence[Target]) -> None:
 
 
 def _written(operation: str, target: Target) -> Array | None:
-    """Return the array of how many bytes each task writes; None where the target doesn't pickle."""
+    """Return the array of the numbers of bytes that tasks write; None if the target doesn't pickle."""
     pickled = pickled_array(target.array)
     if pickled is None:
         return None
@@ -98,7 +98,7 @@ def _written(operation: str, target: Target) -> Array | None:
 
 
 def can_fork(store: Any) -> bool:
-    """Tell whether a store is a session's of icechunk that has no changes yet: its forks can be given to ranks."""
+    """Tell whether a store is that of an icechunk session without changes, whose forks can be sent to ranks."""
     session: Any = getattr(store, "session", None)
     if not is_of(store, "icechunk.store", "IcechunkStore") or is_of(session, "icechunk.session", "ForkSession"):
         return False
@@ -137,7 +137,7 @@ def _check(operation: str, target: Target, count: int) -> None:
 
 
 def remove_partial(folder: str) -> None:
-    """Remove what a rank that has died was writing to files of a store, which gets another name when it is whole."""
+    """Remove partial files of a store that a dead rank was writing; complete ones are renamed."""
     from ....scheduler.session.cluster import cluster
 
     if not cluster().losses:
@@ -150,7 +150,7 @@ def remove_partial(folder: str) -> None:
 
 
 def _rounds(targets: Sequence[Target]) -> list[list[Target]]:
-    """Return targets in rounds, within which no two write to the same object of a store."""
+    """Return targets in rounds; no two in a round write to the same object of a store."""
     rounds: list[list[Target]] = []
     for target in targets:
         number = max((i + 1 for i, r in enumerate(rounds) if any(_meet(target, t) for t in r)), default=0)
@@ -174,7 +174,7 @@ def _meet(one: Target, other: Target) -> bool:
 
 
 Job = tuple["Array", Any, "Sequence[range]"]
-"""A source, its target, and where in it."""
+"""A source, its target, and the region in it."""
 
 
 def write_here(jobs: Sequence[Job], lock: Any = None) -> None:
@@ -201,7 +201,7 @@ def write_here(jobs: Sequence[Job], lock: Any = None) -> None:
 
 
 def _write_where_computed(jobs: Sequence[Job], lock: Any) -> None:
-    """Have each thread write the blocks that it computes; they are held no longer."""
+    """Let each thread write the blocks that it computes, which aren't kept."""
     locks: dict[int, Any] = {}
     writes: list[Array] = []
     with contextlib.ExitStack() as stack:
@@ -217,7 +217,7 @@ def _write_where_computed(jobs: Sequence[Job], lock: Any) -> None:
 
 
 def _write_as_it_comes(jobs: Sequence[Job], lock: Any) -> None:
-    """Write blocks from the calling thread while ranks compute further ones, as many as their memory has room for."""
+    """Write blocks from the calling thread while ranks compute further ones, as far as their memory allows."""
     grids = [_grid_here(*job) for job in jobs]
     own = None if isinstance(lock, bool) else lock
     writers = [HandedWriter(target, grid, spans, own) for grid, (_, target, spans) in zip(grids, jobs, strict=True)]
@@ -226,7 +226,7 @@ def _write_as_it_comes(jobs: Sequence[Job], lock: Any) -> None:
 
 
 def write_in_order(jobs: Sequence[Job], lock: Any = None) -> None:
-    """Write chunk by chunk from the calling thread, in order; what its memory has no room for stays on the ranks."""
+    """Write chunk by chunk from the calling thread, in order; chunks that don't fit its memory stay on the ranks."""
     sources = [source for source, _, _ in jobs]
     large = sum(s.nbytes for s in sources) > 4 * config.chunk_bytes
     kept = list(persist(*sources)) if large else [from_array(np.asarray(value)) for value in compute(sources)]
@@ -248,7 +248,7 @@ def _grid_here(source: Array, target: Any, spans: Sequence[range]) -> Grid:
 
 
 def _chunks(grid: Grid, held: Array) -> Iterator[tuple[Region, Any]]:
-    """Yield the chunks of an array, as many computed at once as fit some bytes."""
+    """Yield the chunks of an array; as many are computed at once as fit some bytes."""
     each = max(1, grid.largest * held.itemsize)
     step = max(1, 4 * config.chunk_bytes // each)
     for first in range(0, grid.nblocks, step):
@@ -257,13 +257,13 @@ def _chunks(grid: Grid, held: Array) -> Iterator[tuple[Region, Any]]:
 
 
 def slices(spans: Any) -> Region:
-    """Return slices that take the positions of ranges."""
+    """Return the slices of the positions in ranges."""
     return tuple(map(slices_of, spans))
 
 
 @contextlib.contextmanager
 def hold_lock(lock: Any) -> Iterator[None]:
-    """Hold a lock, where one is given."""
+    """Hold a lock, if there is one."""
     if lock is None or isinstance(lock, bool):
         yield
         return

@@ -1,4 +1,4 @@
-"""A folder of files that appears when it is whole: at a path, aside until then, or at a URL."""
+"""A folder of files that appears when it is complete: at a path or at a URL."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _replaceable(ours: Callable[[list[str]], bool], path: str) -> bool:
 
 
 def check_files(operation: str, folder: str | Upload, names: list[str], sizes: np.ndarray[Any, Any]) -> None:
-    """Raise where a file that a task has written isn't seen from here as it was written."""
+    """Raise if a file that a task has written isn't visible here with the same size."""
     if isinstance(folder, Upload):
         check_uploaded(folder, names, sizes)
     else:

@@ -1,4 +1,4 @@
-"""Whether arrays are made of what they are to be written over: what they read must still be there when it is read."""
+"""Whether arrays are made from the data that they overwrite, which must still be there when it is read."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class AxisReads:
-    """Which positions of an axis are read, and how far ahead of these what is made of them goes; None: anywhere."""
+    """The positions of an axis that are read, and the shift from these to the positions made from them; None: any."""
 
     span: Span
     ahead: int | None
 
 
 def reads(source: Array, target: Any) -> bool:
-    """Tell whether an array is made of what it is to be written to."""
+    """Tell whether an array is made from the target that it is written to."""
     return any(_is_read(node.op.data, target) for node in walk([source.expr]) if isinstance(node.op, Host))
 
 
 @dataclass(frozen=True)
 class ZarrReads:
-    """What an array that is written to a place reads of zarr's arrays: by their names, where and what for."""
+    """The regions of zarr's arrays that an array reads which is written to a location, by the arrays' names."""
 
     parts: dict[str, list[tuple[object, tuple[AxisReads, ...]]]]
 
@@ -88,7 +88,7 @@ def places_read(source: Array) -> Iterator[tuple[str, Any]]:
 
 
 def _path(data: HostData, found: Any) -> str | None:
-    """Return the path of the local file that a source is read from."""
+    """Return the path of the local file that a source reads."""
     if isinstance(data.file, Hdf5Array):
         return os.path.realpath(data.file.place.path) if data.file.place.is_local else None
     stored = getattr(found, "datastore", None)  # xarray's, of netCDF
@@ -98,7 +98,7 @@ def _path(data: HostData, found: Any) -> str | None:
 
 
 def _innermost(data: HostData) -> Any:
-    """Return the array of a store that a source is read from: within xarray's, which decode and index."""
+    """Return the store's array that a source reads: within xarray's wrappers, which decode and index."""
     if isinstance(data.file, ZarrArray):
         return opened(data.file.pickled, False)
     layer = data.array
@@ -109,7 +109,7 @@ def _innermost(data: HostData) -> Any:
 
 
 def _is_last(x: Any) -> bool:
-    """Tell whether what is read is a store's own, or told by the store that it lies in."""
+    """Tell whether an object is the last of xarray's wrappers around a store's array, or that array."""
     return type(x).__module__.partition(".")[0] != "xarray" or hasattr(x, "datastore")
 
 

@@ -1,4 +1,4 @@
-"""Writing arrays into what the user has: anything that takes `target[slices] = values`."""
+"""Writing arrays into the user's objects: anything that takes `target[slices] = values`."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def store(
 ) -> Any:
     """Compute arrays and write them into other arrays: zarr's, h5py's, NumPy's.
 
-    What any rank can open, zarr's arrays in folders and at URLs, the ranks write, each object of the store (a chunk, or
-    a whole shard) by one task, whatever the chunks. Others are written by this process, chunk by chunk: the embedded
-    engine's threads write what they compute as soon as it is there, in any order; on ranks the driver writes chunks as
-    they come, in any order too, while further ones are computed as far as there is memory for them.
+    The ranks write into targets that all of them can open, zarr's arrays in folders and at URLs; each object of the
+    store (a chunk, or a whole shard) is written by one task, whatever the chunks are. This process writes into others,
+    chunk by chunk: the embedded engine's threads write chunks as they compute them, in any order; with ranks the driver
+    writes chunks as they arrive, in any order too, while further ones are computed as far as memory allows.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def store(
 
 @dataclass(frozen=True)
 class _Job:
-    """A source, its target, and where in it."""
+    """A source, its target, and the region in it."""
 
     source: Array
     target: Any
@@ -123,14 +123,14 @@ class _Job:
 
     @property
     def by_ranks(self) -> Target | None:
-        """What ranks write; None where the driver does."""
+        """The ranks' part; None if the driver writes."""
         if any(r.step != 1 for r in self.region):
             return None
         target = Target(self.source, self.target, tuple(r.start for r in self.region))
         return target if target.by_ranks else None
 
     def meets(self, other: _Job) -> bool:
-        """Whether another one writes to some of the same elements: then the later one's stay."""
+        """Whether another one writes to some of the same elements; the later one's stay then."""
         pairs = [(_box(a), _box(b)) for a, b in zip(self.region, other.region, strict=False)]
         comparable = self.target is other.target or not isinstance(self.target, np.ndarray)  # of views by their memory
         apart = comparable and any(a[1] <= b[0] or b[1] <= a[0] for a, b in pairs)
@@ -162,9 +162,8 @@ def _store(jobs: tuple[_Job, ...], lock: Any, return_stored: bool, single: bool)
 
 
 def _rounds(jobs: Sequence[_Job]) -> list[list[_Job]]:
-    """Return what is written together, in turn: first what reads elements that ranks then write.
-
-    Of those that write to the same elements each is in a later turn than the one before, as in a loop over them.
+    """Return groups that are written together, in order: first those that read elements that ranks then write. Of
+    several that write to the same elements, each is in a later group than the one before, as in a loop over them.
     """
     numbers = range(len(jobs))
     by_ranks = [i for i in numbers if jobs[i].by_ranks is not None]

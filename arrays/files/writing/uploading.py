@@ -1,4 +1,4 @@
-"""Writing to URLs, by fsspec: what is made takes its place when it is whole, as files do that are written aside."""
+"""Writing to URLs, by fsspec: new files take their place when they are complete, as local ones do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..glob import Options
 
 BLOCK = 1 << 24
-"""Bytes that are sent at once of a file that is made here."""
+"""Bytes of a file made here that are sent at once."""
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def upload_folder(
 
 
 def check_uploaded(upload: Upload, names: list[str], sizes: np.ndarray[Any, Any]) -> None:
-    """Raise where a file that a task has sent isn't seen from here as it was written."""
+    """Raise if a file that a task has sent isn't visible here with the same size."""
     system, hidden = file_system(upload.hidden, upload.options)
     system.invalidate_cache()
     stored_sizes = {path.rpartition("/")[2]: info["size"] for path, info in system.find(hidden, detail=True).items()}
@@ -65,7 +65,7 @@ def _list(system: Any, inner: str) -> list[str]:
 
 
 def _refuse(operation: str, url: str, there: list[str], overwrite: bool, ours: Callable[[list[str]], bool]) -> None:
-    """Raise where something is at a URL that mustn't be replaced; what a killed writer has left is nothing."""
+    """Raise if something at a URL mustn't be replaced; files that a killed writer has left don't count."""
     entries = [name for name in there if not _is_left(name)]
     if entries and not overwrite:
         raise FileExists(f"{operation}: argument 'path' is {url!r}, which exists; expected a new one or overwrite=True")
@@ -79,9 +79,9 @@ def _is_left(name: str) -> bool:
 
 
 def _move(system: Any, inner: str, hidden: str, there: list[str]) -> None:
-    """Put what was made in its place, and remove what was there; between the two `MOVING` tells of it."""
+    """Move the new files to their place, and remove the old ones; `MOVING` marks the time between."""
     names = _list(system, hidden)
-    system.makedirs(inner, exist_ok=True)  # where folders are no part of names
+    system.makedirs(inner, exist_ok=True)  # on file systems without folders
     system.pipe_file(f"{inner}/{MOVING}", b"")
     for name in names:
         system.cp_file(f"{hidden}/{name}", f"{inner}/{name}")
@@ -122,7 +122,7 @@ def upload_file(
             _refuse_file(operation, url, system, inner, overwrite)
             system.cp_file(hidden, inner)
             system.invalidate_cache()
-            for left in system.glob(f"{glob.escape(f'{folder}/_{name}.')}*{PARTIAL}"):  # of killed writers, too
+            for left in system.glob(f"{glob.escape(f'{folder}/_{name}.')}*{PARTIAL}"):  # those of killed writers, too
                 system.rm_file(left)
     finally:
         with suppress(Exception):
@@ -141,7 +141,7 @@ def _refuse_file(operation: str, url: str, system: Any, inner: str, overwrite: b
 
 @contextmanager
 def local_copy(operation: str, url: str, options: Options) -> Iterator[tuple[Any, bool]]:
-    """Give a nameless local file with what is at a URL, and whether there is anything; it is gone however this ends."""
+    """Give an unnamed local copy of the file at a URL, and whether there is one; it is always removed at the end."""
     with tempfile.TemporaryFile() as file:
         with _named_errors(operation, url):
             system, inner = file_system(url, options)

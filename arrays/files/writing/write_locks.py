@@ -1,4 +1,4 @@
-"""Turns: of several that write to one place each looks at what is there, and takes it, before the next one does."""
+"""Write locks: of several writers to one path, each checks what is there and replaces it before the next one does."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TURNS = 500
-"""Looks, 20 ms apart, whether another writer has taken its place."""
+"""How often a writer tries to get the lock, every 20 ms."""
 
 
 @contextmanager
 def turn(name: str) -> Iterator[bool]:
-    """Hold a lock, on a file of this name, while a writer looks at a place and takes it.
-
-    Its file is removed by whoever had it, so that one who waited for it meanwhile has to take a new one. Who has waited
-    for long, since the one that has it was stopped, goes on without, and so does who can't lock; they are told False.
+    """Hold a lock on a file of this name while a writer checks and replaces a path. The holder removes the file, so
+    that one who waited for it must lock a new one. A writer that has waited for long, because the holder is stopped,
+    goes on without a lock, and so does one that can't lock; both get False.
     """
     held = None
     with suppress(OSError):  # a file system without locks, or another user's file
@@ -39,7 +38,7 @@ def turn(name: str) -> Iterator[bool]:
 
 
 def _try(name: str) -> IO[bytes] | None:
-    """Return a locked file that is the one of this name; None where another has it, or has just removed it."""
+    """Return the locked file of this name; None if another writer holds it, or has just removed it."""
     file = open(name, "ab")  # noqa: SIM115
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,7 +46,7 @@ def _try(name: str) -> IO[bytes] | None:
             return file
     except (BlockingIOError, FileNotFoundError):
         pass
-    except OSError:  # nothing can be locked here
+    except OSError:  # the file system has no locks
         file.close()
         os.unlink(name)
         raise
