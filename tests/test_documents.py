@@ -126,6 +126,11 @@ def missing(name: str, value: Any) -> list[str]:
     return found
 
 
+def test_entries_are_filled_in():
+    line = re.compile(r"^ *\{(sections of )?[a-zA-Z]\w*(, \w+)*\}$", re.MULTILINE)
+    assert [name for name, value in PUBLIC.items() if line.search(value.__doc__ or "")] == []
+
+
 @pytest.mark.parametrize("name", [n for n, v in PUBLIC.items() if not is_error(v)])
 def test_every_part_is_there(name):
     assert missing(name, PUBLIC[name]) == []

@@ -1,0 +1,128 @@
+"""Texts that docstrings of several functions share: written once, filled in where a docstring names them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from windrow.arrays.docstrings import Glossary
+
+ARRAYS = Path(__file__).parents[2] / "arrays"
+GLOSSARY = Glossary(
+    """
+{axis}
+axis : int
+    The axis.
+{out}
+out : Array
+    Takes the result,
+    which is returned.
+""",
+    Glossary("{axis}\naxis : any\n{AxisError}\nAxisError\n    There is none.\n"),
+)
+SOURCE = '''
+def first(axis, out):
+    """Return the first.
+
+    Parameters
+    ----------
+    {axis, out}
+
+    Raises
+    ------
+    {AxisError}
+
+    Examples
+    --------
+    >>> {1, 2}
+    {1, 2}
+    """
+
+def last(axis, out):
+    """Return the last.
+
+    {sections of first}
+
+    Examples
+    --------
+    """
+
+class Numbers:
+    def middle(self, axis):
+        """Return the middle one.
+
+        Parameters
+        ----------
+        {axis}
+        """
+'''
+FIRST = """Return the first.
+
+    Parameters
+    ----------
+    axis : int
+        The axis.
+    out : Array
+        Takes the result,
+        which is returned.
+
+    Raises
+    ------
+    AxisError
+        There is none.
+
+    Examples
+    --------
+    >>> {1, 2}
+    {1, 2}
+    """
+
+
+@pytest.fixture
+def module(monkeypatch):
+    module = types.ModuleType("of_entries")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(SOURCE, vars(module))
+    return module
+
+
+def test_lines_that_name_entries_become_these(module):
+    GLOSSARY.fill("of_entries")
+    assert module.first.__doc__ == FIRST
+    sections = FIRST.partition("first.")[2].partition("    >>>")[0]
+    assert module.last.__doc__ == f"Return the last.{sections}    "
+    assert module.Numbers.middle.__doc__.splitlines()[-3:] == [
+        "        axis : int",
+        "            The axis.",
+        "        ",
+    ]
+
+
+def test_an_unknown_name_is_an_error(module):
+    module.last.__doc__ = "Return the last.\n\n    {chunks}\n    "
+    with pytest.raises(KeyError, match="chunks"):
+        GLOSSARY.fill("of_entries")
+
+
+@pytest.mark.parametrize("path", sorted(ARRAYS.rglob("docstrings.py")), ids=lambda path: str(path.relative_to(ARRAYS)))
+def test_every_entry_is_named_by_several_docstrings(path):
+    entries = re.findall(r"^\{(\w+)\}$", path.read_text(), re.MULTILINE)
+    sources = [source.read_text() for source in path.parent.rglob("*.py") if source.name != "docstrings.py"]
+    lines = re.findall(r"^ +\{([a-zA-Z][\w, ]*)\}$", "\n".join(sources), re.MULTILINE)
+    named = [name for line in lines for name in line.split(", ")]
+    assert entries
+    assert len(set(entries)) == len(entries)
+    assert [name for name in entries if named.count(name) < 2] == []
+
+
+def test_without_docstrings_there_is_nothing_to_fill():
+    code = (
+        "import windrow as wr; assert wr.fft.fft.__doc__ is None; print(float(wr.random.default_rng(1).random(()) < 1))"
+    )
+    done = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True, check=False, timeout=100)
+    assert done.stdout == "2.0\n", done.stderr
