@@ -53,8 +53,8 @@ axis : int, tuple of int or None
     The axes to reduce; None: all.
 {chunks}
 chunks : int, str, tuple, dict or None
-    Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
-    `normalize_chunks`.
+    Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each.
+    See `normalize_chunks`.
 {device}
 device : str, optional
     Accepted for the array API standard: None or "cpu", the only device.

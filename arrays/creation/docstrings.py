@@ -41,8 +41,8 @@ ChunksError
     `chunks` can't be read or doesn't fit the shape.
 {like_errors}
 ArgumentError
-    `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is not an integer
-    or a tuple of integers. `device` is neither None nor "cpu".
+    `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is not an
+    integer or a tuple of integers. `device` is neither None nor "cpu".
 ShapeError
     `shape` has a negative length, or 2**63 elements or more.
 DTypeError

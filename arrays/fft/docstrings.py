@@ -20,12 +20,12 @@ n : int, optional
     Number of points of the axis, which is cut or padded with zeros. None: its length.
 {norm}
 norm : {"backward", "ortho", "forward"}, optional
-    Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
-    both, by its square root; "forward": by the forward transform.
+    Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho":
+    by both, by its square root; "forward": by the forward transform.
 {s}
 s : sequence of int, optional
-    Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length. None:
-    their lengths.
+    Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
+    None: their lengths.
 {complex_grid}
 Array
     In the shape of `a`, or with `s` points along the axes: complex128, or complex64 for float16, float32 and
@@ -43,16 +43,16 @@ ArgumentError
 AxisError
     The array has no such axis.
 ShapeError
-    There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't broadcast
-    to `out`.
+    There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't
+    broadcast to `out`.
 {half_grid_errors}
 ArgumentError
     `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
 AxisError
     The array has no such axis.
 ShapeError
-    There is less than one point to transform, `s` and `axes` have different lengths, there is no axis, or the result
-    doesn't broadcast to `out`.
+    There is less than one point to transform, `s` and `axes` have different lengths, there is no axis, or the
+    result doesn't broadcast to `out`.
 {frequency_errors}
 ArgumentError
     `n` isn't an integer, `d` isn't a number other than zero, or `device` is unknown.

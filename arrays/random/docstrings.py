@@ -8,8 +8,8 @@ RANDOM = Glossary(
     """
 {chunks}
 chunks : int, str, tuple, dict or None
-    Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The numbers
-    don't depend on them.
+    Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+    numbers don't depend on them.
 {chunks_of_vectors}
 chunks : int, str, tuple, dict or None
     Chunk sizes of the axes of `size`; vectors have one chunk each. The numbers don't depend on them.
@@ -24,15 +24,15 @@ size : int, tuple of int or None
     Shape of the result. None: the shape to which the parameters broadcast; without arrays, a single number.
 {size_of_vectors}
 size : int, tuple of int or None
-    How many vectors. None: as many as the parameters broadcast to; without arrays, a single one. The result has one
-    more axis, the last one, along which the vectors lie.
+    How many vectors. None: as many as the parameters broadcast to; without arrays, a single one. The result has
+    one more axis, the last one, along which the vectors lie.
 {DTypeError}
 DTypeError
     A lazy parameter isn't real numbers.
 {integer_errors}
 ArgumentError
-    `low` or `high` isn't integers, or `size` isn't. The range is empty, or `dtype` can't hold it (lazy bounds: when
-    they are computed).
+    `low` or `high` isn't integers, or `size` isn't. The range is empty, or `dtype` can't hold it (lazy bounds:
+    when they are computed).
 ShapeError
     Bounds don't broadcast to `size`.
 {out_errors}
@@ -46,7 +46,8 @@ ChunksError
     `chunks` can't be read or doesn't fit the shape.
 {parameter_errors}
 ArgumentError
-    A parameter isn't real numbers, or is out of its range (a lazy one: when it is computed); or `size` isn't integers.
+    A parameter isn't real numbers, or is out of its range (a lazy one: when it is computed); or `size` isn't
+    integers.
 ShapeError
     The parameters don't broadcast to `size`.
 DTypeError
@@ -68,8 +69,8 @@ ShapeError
 ChunksError
     `chunks` can't be read or doesn't fit the shape.
 {numbers}
-The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's distribution, but
-not NumPy's numbers.
+The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+distribution, but not NumPy's numbers.
 """,
     COMMON,
 )

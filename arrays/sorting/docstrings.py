@@ -9,15 +9,15 @@ SORTING = Glossary(
 {method}
 method : str
     How to choose where elements surround a quantile: inverted_cdf, averaged_inverted_cdf, closest_observation,
-    interpolated_inverted_cdf, hazen, weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint,
-    nearest.
+    interpolated_inverted_cdf, hazen, weibull, linear, median_unbiased, normal_unbiased, lower, higher,
+    midpoint, nearest.
 {overwrite_input}
 overwrite_input : bool
     As in NumPy; nothing is overwritten.
 {weights}
 weights : array_like, optional
-    How much each element counts, or each position along the one axis, for `method="inverted_cdf"` alone; None: all
-    alike. The axes are brought into one chunk then.
+    How much each element counts, or each position along the one axis, for `method="inverted_cdf"` alone; None:
+    all alike. The axes are brought into one chunk then.
 {median_errors}
 ArgumentError
     `a` can't be read as an array; or `axis` isn't an integer.
@@ -31,13 +31,14 @@ DTypeError
 AxisError
     The array has no such axis.
 ShapeError
-    `weights` has neither the shape of `a` nor the length of the one axis, or the result doesn't broadcast to `out`.
+    `weights` has neither the shape of `a` nor the length of the one axis, or the result doesn't broadcast to
+    `out`.
 DTypeError
     `a` isn't real numbers, dates or times, or the result isn't cast to the dtype of `out`.
 {part_errors}
 ArgumentError
-    `a` can't be read as an array; `kth` isn't positions along the axis; or `axis`, `kind` or `order` isn't what it
-    may be.
+    `a` can't be read as an array; `kth` isn't positions along the axis; or `axis`, `kind` or `order` isn't what
+    it may be.
 AxisError
     The array has no such axis.
 DTypeError
@@ -46,8 +47,8 @@ DTypeError
 AxisError
     The array has no such axis.
 ShapeError
-    There are no elements along the axes; `weights` has neither the shape of `a` nor the length of the one axis, or the
-    result doesn't broadcast to `out`.
+    There are no elements along the axes; `weights` has neither the shape of `a` nor the length of the one axis,
+    or the result doesn't broadcast to `out`.
 DTypeError
     `a` isn't real numbers, dates or times, or the result isn't cast to the dtype of `out`.
 {set_errors}
@@ -74,10 +75,12 @@ ArgumentError
     `x` can't be read as an array.
 DTypeError
     `x` has a dtype without an order, or holds Python objects.
-{unlike_unique} A function of the array API; each NaN is distinct, unlike in `windrow.unique`. Values are sorted, which
-the standard leaves open; their number is computed when something needs it. {exact} Exact, unlike dask's. A long axis,
-or the whole of a large array, is looked through a few times and not sorted; where there are more than 32 such axes side
-by side, each is brought into one chunk.
+{unlike_unique}
+A function of the array API; each NaN is distinct, unlike in `windrow.unique`. Values are sorted, which the
+standard leaves open; their number is computed when something needs it.
+{exact}
+Exact, unlike dask's. A long axis, or the whole of a large array, is searched in a few passes and not sorted; if
+there are more than 32 such axes side by side, each is brought into one chunk.
 """,
     COMMON,
 )

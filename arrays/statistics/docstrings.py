@@ -20,8 +20,8 @@ DTypeError
     `a` isn't numbers, dates or times, `where` isn't bool, or the result isn't cast to the dtype of `out`.
 {histogram_errors}
 ShapeError
-    There are no dimensions; `bins` or `range` hasn't an entry for each; edges decrease or aren't 1-D; a range isn't
-    finite or falls; or coordinates or weights have other lengths.
+    There are no dimensions; `bins` or `range` hasn't an entry for each; edges decrease or aren't 1-D; a range
+    isn't finite or falls; or coordinates or weights have other lengths.
 DTypeError
     Coordinates or weights aren't real numbers.
 {sum_errors}
