@@ -22,7 +22,7 @@ class Glossary:
     def __init__(self, text: str, base: Glossary | None = None) -> None:
         _, *parts = re.split(r"^\{(\w+)\}\n", text, flags=re.MULTILINE)
         entries = zip(parts[::2], map(str.rstrip, parts[1::2]), strict=True)
-        self.entries = {**(base.entries if base else {}), **dict(entries)}
+        self.entries: dict[str, str] = {**(base.entries if base else {}), **dict(entries)}
 
     def fill(self, module: str) -> None:
         """Put entries into the docstrings of a module's functions and methods; an unknown name is a KeyError."""

@@ -136,8 +136,9 @@ def _check(argument: str, x: ArrayBase) -> None:
 
 
 def hold(x: ArrayBase) -> tuple[list[Any], object] | None:
-    """Return the chunks along the first axis of a persisted array in place, and an object that keeps them alive. None
-    if they aren't all on this host, or aren't whole rows.
+    """Return the chunks along the first axis of a persisted array in place, and an object that keeps them alive.
+
+    None if they aren't all on this host, or aren't whole rows.
     """
     if x.expr.pin is None or x.npartitions > max((1, *x.numblocks[:1])) or x.npartitions > MOST:
         return None
@@ -179,8 +180,9 @@ def _cut(x: ArrayBase, whole: Any) -> list[Any]:
 
 
 def arrow_pieces(operation: str, x: Any) -> list[np.ndarray[Any, Any]] | None:
-    """Return the pieces of an object with Arrow's PyCapsules as NumPy arrays, in place if possible. None if it has
-    none, or if it follows NumPy's protocols, too.
+    """Return the pieces of an object with Arrow's PyCapsules as NumPy arrays, in place if possible.
+
+    None if it has none, or if it follows NumPy's protocols, too.
     """
     capsules = hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__")
     if isinstance(getattr(x, "dtype", None), np.dtype) or not capsules:

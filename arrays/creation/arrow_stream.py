@@ -80,6 +80,7 @@ def _type_of(requested_schema: object) -> Any:
 
 def _batches(x: Array, schema: Any) -> Iterator[Any]:
     """Yield record batches: of a persisted array's chunks, of an array computed at once, or of one part after another.
+
     In the last case the ranks keep the array until the stream ends.
     """
     bounds = np.cumsum((0, *x.chunks[0])).tolist()

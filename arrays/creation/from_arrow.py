@@ -35,9 +35,9 @@ NULLS = ("raise", "nan", "mask")
 
 
 def from_arrow(x: Any, chunks: Any = None, *, nulls: str = "raise", matrix: bool = False) -> Any:
-    """Return lazy arrays of an Arrow table or array, or of an object that exports its data as Arrow, such as a
-    DataFrame. Data that Arrow has in the same bytes, numbers, dates and times without nulls, is referred to, not
-    copied.
+    """Return lazy arrays of an Arrow table or array, or of an object that exports Arrow data, such as a DataFrame.
+
+    Data that Arrow has in the same bytes, numbers, dates and times without nulls, is referred to, not copied.
 
     Parameters
     ----------

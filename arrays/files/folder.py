@@ -118,8 +118,9 @@ def _head(runs: ChunkRuns, dtype: DType, sizes: np.ndarray[Any, Any]) -> dict[st
 
 
 def load(path: Any, mmap_mode: str | None = None, *, chunks: Any = None) -> Array:
-    """Return an array that `save` has written. Files must not change while the array is used: SourceChanged is raised
-    then.
+    """Return an array that `save` has written.
+
+    Files must not change while the array is used: SourceChanged is raised then.
 
     Parameters
     ----------

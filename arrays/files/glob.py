@@ -75,8 +75,9 @@ def find_one(operation: str, path: Any, storage_options: Any = None) -> FilePlac
 def find_files(
     operation: str, path: Any, storage_options: Any = None, *, endings: Sequence[str] = (), argument: str = "path"
 ) -> list[FilePlace]:
-    """Return the files that a path, a pattern, a folder, or a list of such stands for. Of a folder and its subfolders,
-    the files with one of some endings; names that begin with "." or "_" are left out.
+    """Return the files that a path, a pattern, a folder, or a list of such stands for.
+
+    Of a folder and its subfolders, the files with one of some endings; names that begin with "." or "_" are left out.
     """
     options = read_options(operation, storage_options)
     entries = list(path) if isinstance(path, list | tuple) else [path]

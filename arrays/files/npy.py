@@ -256,8 +256,7 @@ def in_rows(operation: str, x: Array) -> Array:
 
 
 def save_as_numpy(file: Any, arr: Any, allow_pickle: bool = True) -> None:
-    """Write an array as `numpy.save` does: ".npy" is added to the path if it is missing, and a file there is
-    replaced."""
+    """Write an array as `numpy.save` does: ".npy" is added if it is missing, and a file there is replaced."""
     if not isinstance(allow_pickle, bool):
         raise ArgumentError(bad("save", "allow_pickle", allow_pickle, "a bool"))
     path = path_of("save", file)

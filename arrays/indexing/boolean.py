@@ -53,8 +53,9 @@ def count_by_chunk(mask: Array) -> Array:
 
 
 def _select(x: Array, mask: Array) -> Generator[Any, Any, Array]:
-    """Count what a mask selects of each chunk; the mask is kept meanwhile, and as long as the result lives. The result
-    of a user's function is kept, too: a second call might give another one.
+    """Count what a mask selects of each chunk; the mask is kept meanwhile, and as long as the result lives.
+
+    The result of a user's function is kept, too: a second call might give another one.
     """
     x, mask = flatten_masked(x, mask)
     mask = regrid(mask, Grid(x.expr.grid.axes[:1]))

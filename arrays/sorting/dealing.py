@@ -1,4 +1,5 @@
-"""Sorting a long axis in chunks by buckets: numbers in memory are distributed over buckets first, and sorted once.
+"""Sorting a long axis in chunks by buckets, over which numbers in memory are distributed before they are sorted.
+
 There are many more buckets than chunks; their borders come from a sample. Each bucket is sent unsorted to its chunk of
 the result, and sorted there. A bucket that two chunks of the result share is sorted for both.
 """

@@ -67,8 +67,9 @@ class UniqueInverse(NamedTuple):
 
 
 class _Order:
-    """A sorted array, with positions if they are wanted, and flags of the elements that are new; computed once for all
-    users. If chunks have few distinct elements, only these are sorted, with their first positions and their counts.
+    """A sorted array, with positions if they are wanted, and flags of new elements; computed once for all users.
+
+    If chunks have few distinct elements, only these are sorted, with their first positions and their counts.
     """
 
     def __init__(self, x: Array, equal_nan: bool, names: str) -> None:

@@ -54,8 +54,7 @@ def order_long(x: Array) -> Steps:
 
 
 def lexsort_long(*keys: Array) -> Steps:
-    """Recipe of the positions that sort by several 1-D arrays on the same chunks, of which the last is the primary
-    key."""
+    """Recipe of the positions that sort by several 1-D arrays on the same chunks; the last is the primary key."""
     (axis,) = keys[0].expr.grid.axes
     grid = Grid([coalesce.merge_axis(axis, max(key.dtype.itemsize for key in keys))])
     keys = tuple(regrid(key, grid) for key in keys)

@@ -197,8 +197,9 @@ def _whole(function: str, table: Array, x: Array, params: tuple[Any, ...], dtype
 
 
 def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
-    """Return the sum (or any) of a function's results for each chunk of a table. Small results are computed for all
-    chunks of the table at once, larger ones for one chunk after the other.
+    """Return the sum (or any) of a function's results for each chunk of a table.
+
+    Small results are computed for all chunks of the table at once, larger ones for one chunk after the other.
     """
     (axis,) = table.expr.grid.axes
     if axis.count == 1 or axis.length <= max(axis.largest, coalesce.SMALLEST):

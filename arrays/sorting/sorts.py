@@ -185,8 +185,7 @@ def argsort(
 
 
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
-    """Return the elements rearranged, with those at positions `kth` where sorting puts them: none before them is
-    greater, and none after them is less.
+    """Return the elements with those at positions `kth` in their sorted place, lesser ones before, greater ones after.
 
     Parameters
     ----------

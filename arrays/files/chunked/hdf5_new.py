@@ -3,9 +3,10 @@
 An HDF5 file has one writer, the driver. Ranks do what can be done without HDF5:
 
 - Elements stored as in memory, contiguous or in chunks without filters: the driver lets HDF5 allocate the space and
-closes the file, and ranks write to these places. - Chunks with filters: a task filters its chunks and writes them to a
-file of its own, and the driver copies them as they are, which is little work. - All else (no elements, no axes,
-arguments that can't be sent to ranks) the driver writes, chunk by chunk.
+  closes the file, and ranks write to these places.
+- Chunks with filters: a task filters its chunks and writes them to a file of its own, and the driver copies them as
+  they are, which is little work.
+- All else (no elements, no axes, arguments that can't be sent to ranks) the driver writes, chunk by chunk.
 """
 
 from __future__ import annotations

@@ -115,8 +115,7 @@ def _join_types(operation: str, name: str, kinds: dict[Any, FilePlace]) -> Any:
 
 
 def find_partitions(places: Sequence[FilePlace]) -> dict[str, tuple[Any, tuple[Any, ...]]]:
-    """Return the columns in names of folders such as "year=2013/month=1", each with its type and a value for each
-    file."""
+    """Return the columns in names of folders such as "year=2013", each with its type and a value for each file."""
     file_keys = [dict(_KEYED.findall(place.path)) for place in places]
     partitions = {}
     for name in file_keys[0]:
@@ -179,8 +178,9 @@ def _plain(operation: str, name: str, kind: Any) -> DType:
 def _learn(
     asked: TableRequest, pieces: TablePieces, dtypes: dict[str, DType], known: dict[str, int], widths: dict[str, int]
 ) -> dict[str, tuple[int | None, int]]:
-    """Return the number of nulls of each column, None if it isn't needed, and the width of its texts. Ranks scan the
-    columns for which the files don't say.
+    """Return the number of nulls of each column, None if it isn't needed, and the width of its texts.
+
+    Ranks scan the columns for which the files don't say.
     """
     kinds = {"nan": NUMBERS[:-1] + "US", "mask": "US", "raise": "US", None: "US"}[asked.nulls]
     there = {n for n, d in dtypes.items() if n in known and (n in widths or d.kind not in "US")}

@@ -1,7 +1,8 @@
-"""Atomic writes: new files lie in a hidden folder beside their path until they are complete, and are then renamed. They
-are exchanged with old ones atomically, or, if the file system can't exchange two folders, after the old ones were moved
-into the hidden folder. A writer holds a lock on a file in the hidden folder. If nobody holds it any more, the writer
-was killed, and the next one to write to the same path puts back what was moved, and removes the rest.
+"""Atomic writes: new files lie in a hidden folder beside their path until they are complete, and are then renamed.
+
+They are exchanged with old ones atomically, or, if the file system can't exchange two folders, after the old ones were
+moved into the hidden folder. A writer holds a lock on a file in the hidden folder. If nobody holds it any more, the
+writer was killed, and the next one to write to the same path puts back what was moved, and removes the rest.
 """
 
 from __future__ import annotations
@@ -144,8 +145,9 @@ def _stem(path: str) -> str:
 
 
 def call_undisturbed(function: Callable[[], None]) -> None:
-    """Call a function without interruption: a Ctrl-C meanwhile is raised afterwards, a second one at once. Python
-    raises them in the main thread only, so the function runs in another one.
+    """Call a function without interruption: a Ctrl-C meanwhile is raised afterwards, a second one at once.
+
+    Python raises them in the main thread only, so the function runs in another one.
     """
     failed: list[BaseException] = []
     taken, done = threading.Lock(), threading.Event()

@@ -162,8 +162,9 @@ def _store(jobs: tuple[_Job, ...], lock: Any, return_stored: bool, single: bool)
 
 
 def _rounds(jobs: Sequence[_Job]) -> list[list[_Job]]:
-    """Return groups that are written together, in order: first those that read elements that ranks then write. Of
-    several that write to the same elements, each is in a later group than the one before, as in a loop over them.
+    """Return groups that are written together, in order: first those that read elements that ranks then write.
+
+    Of several that write to the same elements, each is in a later group than the one before, as in a loop over them.
     """
     numbers = range(len(jobs))
     by_ranks = [i for i in numbers if jobs[i].by_ranks is not None]

@@ -17,9 +17,10 @@ TURNS = 500
 
 @contextmanager
 def turn(name: str) -> Iterator[bool]:
-    """Hold a lock on a file of this name while a writer checks and replaces a path. The holder removes the file, so
-    that one who waited for it must lock a new one. A writer that has waited for long, because the holder is stopped,
-    goes on without a lock, and so does one that can't lock; both get False.
+    """Hold a lock on a file of this name while a writer checks and replaces a path.
+
+    The holder removes the file, so that one who waited for it must lock a new one. A writer that has waited for long,
+    because the holder is stopped, goes on without a lock, and so does one that can't lock; both get False.
     """
     held = None
     with suppress(OSError):  # a file system without locks, or another user's file

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 
 def apply_at(ufunc: np.ufunc, function: Callable[..., Any], a: Any, indices: Any, operands: tuple[Any, ...]) -> None:
-    """Apply `ufunc.at` to an array. A key without repeated elements is read, and set. Otherwise positions and values
-    are brought into one chunk, and each chunk of the array picks its own among them.
+    """Apply `ufunc.at` to an array.
+
+    A key without repeated elements is read, and set. Otherwise positions and values are brought into one chunk, and
+    each chunk of the array picks its own among them.
     """
     name = f"{ufunc.__name__}.at"
     if ufunc.nin != 1 + len(operands):

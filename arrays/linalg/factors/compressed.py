@@ -219,8 +219,7 @@ def svd_compressed(
     compute: bool = False,
     coerce_signs: bool = True,
 ) -> SVDResult:
-    """Return the k largest singular values and their vectors, approximately, from a random sample of the matrix's
-    range.
+    """Return approximations of the k largest singular values and their vectors, from a random sample of the range.
 
     The matrix is read twice, and twice more for each of `n_power_iter`; it is never brought to one chunk.
 

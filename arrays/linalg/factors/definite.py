@@ -68,9 +68,10 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
 
 @refittable
 def factor_blocks(x: Array, width: int) -> Array:
-    """Return the lower factor of a matrix, computed column of blocks by column of blocks. A column is first updated by
-    all columns before it but the last, and by the last one when that is factored, so that most of the work waits for
-    nothing.
+    """Return the lower factor of a matrix, computed column of blocks by column of blocks.
+
+    A column is first updated by all columns before it but the last, and by the last one when that is factored, so that
+    most of the work waits for nothing.
     """
     n = len(x)
     parts: list[tuple[Array, int, int]] = []

@@ -225,8 +225,9 @@ class Panels:
 
 
 def factor_panels(x: Array, y: Array | None, width: int) -> Panels:
-    """Eliminate panel by panel (right-looking), with right-hand sides. A panel has all remaining rows in one chunk; the
-    columns to its right are updated independently of each other.
+    """Eliminate panel by panel (right-looking), with right-hand sides.
+
+    A panel has all remaining rows in one chunk; the columns to its right are updated independently of each other.
     """
     m, n = x.shape
     most = min(m, n)

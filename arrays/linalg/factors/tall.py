@@ -38,8 +38,7 @@ def is_tall(x: Array) -> bool:
 
 
 def row_blocks(x: Array) -> Array:
-    """Return a tall matrix on blocks of rows with at least as many rows as columns: its own chunks, if they have as
-    many."""
+    """Return a tall matrix on blocks of at least as many rows as columns: its own chunks, if they have as many."""
     m, n = x.shape
     rows = x.expr.grid.axes[0]
     sizes = np.array(rows.sizes() if rows.count <= m // n else ())

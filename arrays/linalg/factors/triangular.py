@@ -105,8 +105,10 @@ def lu(a: Any) -> LUResult:
 
 
 def factor_blocks(x: Array, width: int) -> tuple[Array, Array, Array]:
-    """Factor a large matrix: return the order of its rows, and both triangles. A panel's elimination reorders the rows
-    of the columns of L before it; so the orders are composed from the last panel to the first.
+    """Factor a large matrix: return the order of its rows, and both triangles.
+
+    A panel's elimination reorders the rows of the columns of L before it; so the orders are composed from the last
+    panel to the first.
     """
     m, n = x.shape
     most = min(m, n)
