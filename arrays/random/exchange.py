@@ -1,4 +1,4 @@
-"""A permutation along an axis in many chunks: chunks are split into runs, which are sent, and ordered where they arrive.
+"""A permutation along an axis in many chunks: chunks are split into runs, sent, and ordered where they arrive.
 
 Where an element goes follows from its position alone, so no index is made or sent. Chunk i sorts its elements by the
 chunks that they go to; chunk j takes one run of each; and since the runs keep the order in which the elements stood, j
