@@ -3,17 +3,86 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+import inspect
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
+from ...graph.expr import origin
+from ...graph.keyword_hints import aside
 from ..base import ArrayBase, as_array
+from .documents import described
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ..array import Array
+
+R = TypeVar("R")
+
+
+def like_scipy(
+    module: str, about: Mapping[str, str], returns: str, kind: str = "Array"
+) -> Callable[[Callable[[str, dict[str, Any]], R]], Callable[..., R]]:
+    """Return a decorator that makes a public function of one that gets its own name and all arguments by theirs.
+
+    Name, signature and what `about` doesn't say of arguments are those of a function in SciPy's `module`. The document
+    begins with that of what is decorated, and ends with its examples.
+    """
+
+    def decorate(compute: Callable[[str, dict[str, Any]], R]) -> Callable[..., R]:
+        name = compute.__name__
+        signature = _signature(module, name)
+
+        def call(*args: Any, **keywords: Any) -> R:
+            find(module, name)
+            try:
+                bound = signature.bind(*args, **keywords)
+            except TypeError as error:
+                raise TypeError(f"{name}() {error}") from None
+            bound.apply_defaults()
+            arguments = bound.arguments
+            for each in signature.parameters.values():
+                if each.kind is each.VAR_KEYWORD:
+                    arguments |= arguments.pop(each.name)
+            return compute(name, arguments)
+
+        aside(call)
+        origin.publish(call, lambda frame: str(frame.f_locals["name"]))  # calls of all functions are of this one code
+        call.__name__ = call.__qualname__ = name
+        call.__module__, call.__doc__ = f"{__name__.rpartition('.')[0]}.{module}", compute.__doc__
+        vars(call)["__signature__"] = signature
+        return described(about, returns, kind, module)(call)
+
+    return decorate
+
+
+def _signature(module: str, name: str) -> inspect.Signature:
+    """Return the signature of SciPy's function; without SciPy, one that takes anything."""
+    try:
+        signature = inspect.signature(getattr(find(module, name), name))
+    except ImportError:
+        return inspect.signature(lambda *args, **kwargs: None)
+    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return inspect.Signature(plain)
+
+
+def row(
+    decorate: Callable[[Callable[[str, dict[str, Any]], R]], Callable[..., R]],
+    compute: Callable[[str, dict[str, Any]], R],
+    name: str,
+    text: str,
+    example: str,
+    result: str,
+) -> Callable[..., R]:
+    """Return a public function that is told by its name, what it does, and an expression with what that gives."""
+
+    def own(name: str, arguments: dict[str, Any]) -> R:
+        return compute(name, arguments)
+
+    own.__name__, own.__doc__ = name, f"{inspect.cleandoc(text)}\n\n>>> import windrow as wr\n>>> {example}\n{result}"
+    return decorate(own)
 
 
 def find(module: str, operation: str) -> Any:

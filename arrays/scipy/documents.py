@@ -1,8 +1,10 @@
-"""Documents of functions whose arguments are SciPy's: what each argument is stands in one place."""
+"""Documents of functions that are SciPy's by name: what SciPy says of an argument is said of it here, too."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -21,18 +23,20 @@ ImportError
     SciPy is not installed: `pip install "windrow[scipy]"`."""
 
 
-def described(about: Mapping[str, str], returns: str, kind: str = "Array") -> Callable[[F], F]:
+def described(about: Mapping[str, str], returns: str, kind: str = "Array", module: str = "") -> Callable[[F], F]:
     """Put sections on arguments, results and errors into a function's document, before its examples.
 
-    `about` has "type: text" for each argument.
+    `about` has "type: text" for each argument; what it leaves out is as the function of that name in SciPy's `module`
+    has it.
     """
 
     def decorate(function: F) -> F:
+        texts = {**(scipy_texts(module, function.__name__) if module else {}), **about}
         text = inspect.cleandoc(function.__doc__ or "")
         words, mark, examples = text.partition(">>>")
         parts = [words.strip(), "Parameters\n----------"]
         for name, parameter in inspect.signature(function).parameters.items():
-            type_, _, description = about[name].partition(": ")
+            type_, _, description = texts.get(name, "object: As in SciPy.").partition(": ")
             starred = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
             parts[-1] += f"\n{starred}{name} : {type_}\n    {description}"
         parts.append(f"Returns\n-------\n{kind}\n    {returns}")
@@ -42,3 +46,21 @@ def described(about: Mapping[str, str], returns: str, kind: str = "Array") -> Ca
         return function
 
     return decorate
+
+
+def scipy_texts(module: str, name: str) -> dict[str, str]:
+    """Return "type: text" for each argument that SciPy's document has; none where SciPy isn't installed."""
+    try:
+        function = getattr(importlib.import_module(f"scipy.{module}"), name)
+    except ModuleNotFoundError:
+        return {}
+    _, _, rest = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")
+    section, *_ = re.split(r"\n\n[A-Z][\w ]*\n---", rest)
+    section = re.sub(r" \[\d+\]_|\n+ *\.\. versionadded::.*", "", section)  # references and versions are of SciPy's
+    texts = {}
+    for entry in re.split(r"\n+(?=\S)", section):
+        head, _, description = entry.partition("\n")
+        names, mark, type_ = (part.strip() for part in head.partition(":"))
+        for each in names.split(",") if mark else ():
+            texts[each.strip(" *")] = f"{type_}: {description.strip()}"
+    return texts

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .distance import distance_transform_cdt, distance_transform_edt
-from .filters.binary import (
+from .binary import (
     binary_closing,
     binary_dilation,
     binary_erosion,
@@ -12,43 +11,32 @@ from .filters.binary import (
     binary_opening,
     binary_propagation,
 )
-from .filters.gaussians import gaussian_filter, gaussian_filter1d, gaussian_gradient_magnitude, gaussian_laplace
-from .filters.generic import generic_filter, generic_filter1d
-from .filters.grey import (
-    black_tophat,
-    grey_closing,
-    grey_dilation,
-    grey_erosion,
-    grey_opening,
-    morphological_gradient,
-    morphological_laplace,
-    white_tophat,
-)
-from .filters.linear import (
+from .filters import (
     convolve,
     convolve1d,
     correlate,
     correlate1d,
+    gaussian_filter,
+    gaussian_filter1d,
+    gaussian_gradient_magnitude,
+    gaussian_laplace,
     laplace,
-    prewitt,
-    sobel,
-    uniform_filter,
-    uniform_filter1d,
-)
-from .filters.ranks import (
     maximum_filter,
     maximum_filter1d,
     median_filter,
     minimum_filter,
     minimum_filter1d,
     percentile_filter,
+    prewitt,
     rank_filter,
+    sobel,
+    uniform_filter,
+    uniform_filter1d,
 )
-from .interpolation.fourier import fourier_ellipsoid, fourier_gaussian, fourier_shift, fourier_uniform
-from .interpolation.interpolation import affine_transform, map_coordinates, rotate, shift, zoom
-from .interpolation.splines import spline_filter, spline_filter1d
-from .measurements.labels import find_objects, generate_binary_structure, iterate_structure, label
-from .measurements.measurements import (
+from .generic import generic_filter, generic_filter1d
+from .interpolation import affine_transform, map_coordinates, rotate, shift, zoom
+from .labels import find_objects, generate_binary_structure, iterate_structure, label
+from .measurements import (
     center_of_mass,
     extrema,
     histogram,
@@ -61,6 +49,25 @@ from .measurements.measurements import (
     sum,
     sum_labels,
     variance,
+)
+from .morphology import (
+    black_tophat,
+    grey_closing,
+    grey_dilation,
+    grey_erosion,
+    grey_opening,
+    morphological_gradient,
+    morphological_laplace,
+    white_tophat,
+)
+from .splines import spline_filter, spline_filter1d
+from .whole import (
+    distance_transform_cdt,
+    distance_transform_edt,
+    fourier_ellipsoid,
+    fourier_gaussian,
+    fourier_shift,
+    fourier_uniform,
 )
 
 __all__ = [

@@ -17,90 +17,74 @@ from ...chunking.rechunk import regrid
 from ...ops.elementwise.ufuncs import conjugate
 from ...ops.moves.axis_moves import move
 from ...ops.moves.taking import flip
-from ..bridge import attempt, find, numbers
-from ..documents import described
-from .about import ABOUT
+from ..bridge import attempt, find, like_scipy, numbers, row
 
 if TYPE_CHECKING:
     from ...array import Array
 
-__all__ = [
-    "convolve",
-    "correlate",
-    "fftconvolve",
-    "oaconvolve",
-]
-
 MODES = ("full", "same", "valid")
-CONVOLVED = "Lazy, in chunks as long as those of the larger array, and at least as the smaller one."
-documented = described(ABOUT, CONVOLVED)
+documented = like_scipy(
+    "signal",
+    {
+        "in1": "array_like: The signal.",
+        "in2": "array_like: What it is convolved with, with as many axes; the smaller of both comes into one chunk.",
+    },
+    "Lazy, in chunks as long as those of the larger array, and at least as the smaller one.",
+)
+
+
+def _convolve_all(name: str, arguments: dict[str, Any]) -> Array:
+    return _convolve(name, **arguments)
+
+
+convolve = row(
+    documented,
+    _convolve_all,
+    "convolve",
+    "Convolve two arrays.",
+    "wr.signal.convolve(wr.arange(5, chunks=2), [1, 1]).compute()",
+    "array([0, 1, 3, 5, 7, 4])",
+)
+fftconvolve = row(
+    documented,
+    _convolve_all,
+    "fftconvolve",
+    "Convolve two arrays by Fourier transforms.",
+    'wr.signal.fftconvolve(wr.arange(5.0, chunks=2), [1, 1], mode="valid").compute().round(3)',
+    "array([1., 3., 5., 7.])",
+)
+oaconvolve = row(
+    documented,
+    _convolve_all,
+    "oaconvolve",
+    "Convolve two arrays by Fourier transforms of parts, which are added up.",
+    'wr.signal.oaconvolve(wr.arange(5.0, chunks=2), [1, 1], mode="same").compute().round(3)',
+    "array([0., 1., 3., 5., 7.])",
+)
 
 
 @documented
-def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Array:
-    """Convolve two arrays.
-
-    >>> import windrow as wr
-    >>> wr.signal.convolve(wr.arange(5, chunks=2), [1, 1]).compute()
-    array([0, 1, 3, 5, 7, 4])
-    """
-    return _convolve("convolve", in1, in2, mode, (("method", _method("convolve", method)),))
-
-
-@documented
-def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Array:
-    """Convolve two arrays by Fourier transforms.
-
-    >>> import windrow as wr
-    >>> wr.signal.fftconvolve(wr.arange(5.0, chunks=2), [1, 1], mode="valid").compute().round(3)
-    array([1., 3., 5., 7.])
-    """
-    return _convolve("fftconvolve", in1, in2, mode, (), axes)
-
-
-@documented
-def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Array:
-    """Convolve two arrays by Fourier transforms of parts, which are added up.
-
-    >>> import windrow as wr
-    >>> wr.signal.oaconvolve(wr.arange(5.0, chunks=2), [1, 1], mode="same").compute().round(3)
-    array([0., 1., 3., 5., 7.])
-    """
-    return _convolve("oaconvolve", in1, in2, mode, (), axes)
-
-
-@documented
-def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Array:
+def correlate(name: str, arguments: dict[str, Any]) -> Array:
     """Correlate two arrays: `in2` is conjugated.
 
     >>> import windrow as wr
     >>> wr.signal.correlate(wr.arange(5, chunks=2), [0, 1], mode="same").compute()
     array([0, 1, 2, 3, 4])
     """
-    x, v = numbers("correlate", "in1", in1), numbers("correlate", "in2", in2)
+    x, v = numbers(name, "in1", arguments["in1"]), numbers(name, "in2", arguments["in2"])
     if x.ndim == v.ndim == 0:
         product: Array = x * conjugate(v)
         return product
     turned = flip(v)
     turned = conjugate(turned) if v.dtype.kind == "c" else turned
-    return _convolve("correlate", x, turned, mode, (("method", _method("correlate", method)),), kernel="convolve")
+    return _convolve(name, **(arguments | {"in1": x, "in2": turned}), kernel="convolve")
 
 
-def _method(name: str, method: Any) -> Any:
-    if method not in ("auto", "direct", "fft"):
-        raise ArgumentError(bad(name, "method", method, "'auto', 'direct' or 'fft'"))
-    return method
-
-
-def _convolve(
-    name: str,
-    in1: Any,
-    in2: Any,
-    mode: Any,
-    keywords: tuple[tuple[str, Any], ...],
-    axes: Any = None,
-    kernel: str = "",
-) -> Array:
+def _convolve(name: str, in1: Any, in2: Any, mode: Any, *, axes: Any = None, kernel: str = "", **method: Any) -> Array:
+    """Convolve as SciPy's function `kernel` does; `method` is empty, or has that argument."""
+    if method and method["method"] not in ("auto", "direct", "fft"):
+        raise ArgumentError(bad(name, "method", method["method"], "'auto', 'direct' or 'fft'"))
+    keywords = tuple(method.items())
     x, v = numbers(name, "in1", in1), numbers(name, "in2", in2)
     if mode not in MODES:
         raise ArgumentError(bad(name, "mode", mode, "'full', 'same' or 'valid'"))

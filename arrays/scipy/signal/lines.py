@@ -13,30 +13,26 @@ from ....graph.errors import ArgumentError, bad
 from ....graph.kinds.mapping import BlockFunction
 from ...base import check_axis, make
 from ...chunking.rechunk import regrid
-from ..bridge import attempt, find, numbers, plain_value, settled
-from ..documents import described
-from .about import ABOUT
+from ..bridge import attempt, find, like_scipy, numbers, plain_value, row, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ...array import Array
 
-__all__ = [
-    "decimate",
-    "detrend",
-    "filtfilt",
-    "hilbert",
-    "resample",
-    "resample_poly",
-    "savgol_filter",
-    "sosfiltfilt",
-    "upfirdn",
-]
-
 SHORT = 1 << 12
 """Elements of a line on which a function is tried, and some for each that its arguments speak of."""
-LINES = "Lazy: what SciPy makes of each line, which is brought into one chunk; other axes keep their chunks."
+ABOUT = {
+    "detrend": 'str or False: How each segment is detrended: "constant", "linear", or not.',
+    "ftype": '{"iir", "fir"}: Kind of the filter.',
+    "overwrite_data": "bool: Ignored: the signal is never changed.",
+    "t": "None: Times follow from `num`.",
+}
+documented = like_scipy(
+    "signal",
+    ABOUT,
+    "Lazy: what SciPy makes of each line, which is brought into one chunk; other axes keep their chunks.",
+)
 
 
 def try_line(
@@ -58,22 +54,21 @@ def _counts(value: Any) -> bool:
 
 def along(
     name: str,
-    arrays: dict[str, Any],
-    axis: Any,
-    given: dict[str, Any],
+    arguments: dict[str, Any],
     length: Callable[[int], int] | None = None,
     part: int | None = None,
     tried: dict[str, Any] | None = None,
+    arrays: tuple[str, ...] = ("x",),
 ) -> Array:
     """Return what a function makes of whole lines along an axis.
 
     `length` tells the result's length along the axis by that of the lines; None: it is that of what is made of a part
     of a line. `part` tells which of several results is taken. What is `tried` stands for large arguments at first.
     """
-    operands = {n: numbers(name, n, value) for n, value in arrays.items()}
+    operands = {n: numbers(name, n, arguments.pop(n)) for n in arrays}
     x = next(iter(operands.values()))
-    at = check_axis(name, axis, x.ndim)
-    fixed = settled(name, given)
+    at = check_axis(name, arguments.pop("axis"), x.ndim)
+    fixed = settled(name, arguments)
     n, line = x.shape[at], tuple(m if i == at else 1 for i, m in enumerate(x.shape))
     keywords = {**dict(fixed), **(tried or {}), "axis": at}
     dtypes = {name: f.dtype for name, f in operands.items()}
@@ -92,12 +87,38 @@ def along(
     return make(op, [regrid(f, grid) for f in operands.values()], out, sample.dtype)
 
 
-def _own(n: int) -> int:
-    return n
+def _keep_length(name: str, arguments: dict[str, Any]) -> Array:
+    return along(name, arguments, lambda n: n)
 
 
-@described(ABOUT, LINES)
-def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> Array:
+filtfilt = row(
+    documented,
+    _keep_length,
+    "filtfilt",
+    "Filter lines forwards and backwards.",
+    "wr.signal.filtfilt([0.5, 0.5], [1.0], wr.arange(12.0, chunks=4)).compute()[:3]",
+    "array([0., 1., 2.])",
+)
+sosfiltfilt = row(
+    documented,
+    _keep_length,
+    "sosfiltfilt",
+    "Filter lines by second-order sections, forwards and backwards.",
+    "wr.signal.sosfiltfilt([[0.5, 0.5, 0, 1, 0, 0]], wr.arange(12.0, chunks=4)).compute()[:3].round(3)",
+    "array([-0.,  1.,  2.])",
+)
+savgol_filter = row(
+    documented,
+    _keep_length,
+    "savgol_filter",
+    "Smooth lines by polynomials, after Savitzky and Golay.",
+    "wr.signal.savgol_filter(wr.arange(6.0, chunks=2) ** 2, 3, 1).compute().round(3)",
+    "array([-0.333,  1.667,  4.667,  9.667, 16.667, 24.667])",
+)
+
+
+@documented
+def detrend(name: str, arguments: dict[str, Any]) -> Array:
     """Take a trend off lines.
 
     With `type="constant"` the mean is taken off chunk by chunk, and lines stay in their chunks.
@@ -106,152 +127,83 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
     >>> wr.signal.detrend(wr.asarray([1.0, 2.0, 4.0, 5.0], chunks=2), type="constant").compute()
     array([-2., -1.,  1.,  2.])
     """
-    if type in ("constant", "c"):
-        x = numbers("detrend", "data", data)
-        at = check_axis("detrend", axis, x.ndim)
-        if x.size:
-            centered: Array = x - x.mean(axis=at, keepdims=True)
-            return centered
-    x = numbers("detrend", "data", data)
-    n, breaks = x.shape[check_axis("detrend", axis, x.ndim)], plain_value("detrend", "bp", bp)
+    x = numbers(name, "data", arguments["data"])
+    at = check_axis(name, arguments["axis"], x.ndim)
+    if arguments["type"] in ("constant", "c") and x.size:
+        centered: Array = x - x.mean(axis=at, keepdims=True)
+        return centered
+    n, bp = x.shape[at], arguments["bp"]
+    breaks = plain_value(name, "bp", bp)
     places = np.asarray(breaks)
     if places.dtype.kind not in "biu" or (places > n).any():
-        raise ArgumentError(bad("detrend", "bp", bp, f"positions in lines of {n} elements"))
-    tried = {"bp": 0} if n > SHORT else None
-    return along("detrend", {"data": x}, axis, {"type": type, "bp": breaks}, _own, tried=tried)
+        raise ArgumentError(bad(name, "bp", bp, f"positions in lines of {n} elements"))
+    options = {"data": x, "axis": at, "type": arguments["type"], "bp": breaks}
+    return along(name, options, lambda n: n, tried={"bp": 0} if n > SHORT else None, arrays=("data",))
 
 
-@described(ABOUT, LINES)
-def filtfilt(
-    b: Any,
-    a: Any,
-    x: Any,
-    axis: int = -1,
-    padtype: Any = "odd",
-    padlen: Any = None,
-    method: str = "pad",
-    irlen: Any = None,
-) -> Array:
-    """Filter lines forwards and backwards.
-
-    >>> import windrow as wr
-    >>> wr.signal.filtfilt([0.5, 0.5], [1.0], wr.arange(12.0, chunks=4)).compute()[:3]
-    array([0., 1., 2.])
-    """
-    options = {"b": b, "a": a, "padtype": padtype, "padlen": padlen, "method": method, "irlen": irlen}
-    return along("filtfilt", {"x": x}, axis, options, _own)
-
-
-@described(ABOUT, LINES)
-def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Array:
-    """Filter lines by second-order sections, forwards and backwards.
-
-    >>> import windrow as wr
-    >>> wr.signal.sosfiltfilt([[0.5, 0.5, 0, 1, 0, 0]], wr.arange(12.0, chunks=4)).compute()[:3].round(3)
-    array([-0.,  1.,  2.])
-    """
-    return along("sosfiltfilt", {"x": x}, axis, {"sos": sos, "padtype": padtype, "padlen": padlen}, _own)
-
-
-@described(ABOUT, LINES)
-def savgol_filter(
-    x: Any,
-    window_length: int,
-    polyorder: int,
-    deriv: int = 0,
-    delta: float = 1.0,
-    axis: int = -1,
-    mode: str = "interp",
-    cval: float = 0.0,
-) -> Array:
-    """Smooth lines by polynomials, after Savitzky and Golay.
-
-    >>> import windrow as wr
-    >>> wr.signal.savgol_filter(wr.arange(6.0, chunks=2) ** 2, 3, 1).compute().round(3)
-    array([-0.333,  1.667,  4.667,  9.667, 16.667, 24.667])
-    """
-    options = {"window_length": window_length, "polyorder": polyorder, "deriv": deriv, "delta": delta}
-    return along("savgol_filter", {"x": x}, axis, options | {"mode": mode, "cval": cval}, _own)
-
-
-@described(ABOUT, LINES)
-def hilbert(x: Any, N: Any = None, axis: int = -1) -> Array:
+@documented
+def hilbert(name: str, arguments: dict[str, Any]) -> Array:
     """Return the analytic signals of real lines.
 
     >>> import windrow as wr
     >>> abs(wr.signal.hilbert(wr.asarray([1.0, 0, -1, 0], chunks=2))).compute()
     array([1., 1., 1., 1.])
     """
-    large = N is not None and is_integer(N) and N > SHORT
-    tried = {"N": SHORT} if large else None
-    return along("hilbert", {"x": x}, axis, {"N": N}, _own if N is None else lambda _: int(N), tried=tried)
+    size = arguments["N"]
+    tried = {"N": SHORT} if size is not None and is_integer(size) and size > SHORT else None
+    return along(name, arguments, lambda n: n if size is None else int(size), tried=tried)
 
 
-@described(ABOUT, LINES)
-def resample_poly(
-    x: Any,
-    up: int,
-    down: int,
-    axis: int = 0,
-    window: Any = ("kaiser", 5.0),
-    padtype: str = "constant",
-    cval: Any = None,
-) -> Array:
+@documented
+def resample_poly(name: str, arguments: dict[str, Any]) -> Array:
     """Change the rate of lines by a rational factor, by filters.
 
     >>> import windrow as wr
     >>> wr.signal.resample_poly(wr.ones(8, chunks=4), 1, 2, padtype="line").compute().round(3)
     array([1., 1., 1., 1.])
     """
-    for name, value in (("up", up), ("down", down)):
-        check_integer("resample_poly", name, value, 1)
-    options = {"up": up, "down": down, "window": window, "padtype": padtype, "cval": cval}
-    common = math.gcd(int(up), int(down))
-    return along(
-        "resample_poly", {"x": x}, axis, options, lambda n: -(-n * (int(up) // common) // (int(down) // common))
-    )
+    up, down = (check_integer(name, key, arguments[key], 1) for key in ("up", "down"))
+    common = math.gcd(up, down)
+    return along(name, arguments, lambda n: -(-n * (up // common) // (down // common)))
 
 
-@described(ABOUT | {"window": "str, tuple or array_like, optional: A window over frequencies."}, LINES)
-def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Array:
+@documented
+def resample(name: str, arguments: dict[str, Any]) -> Array:
     """Change the length of lines by Fourier transforms.
 
     >>> import windrow as wr
     >>> wr.signal.resample(wr.ones(8, chunks=4), 4).compute().round(3)
     array([1., 1., 1., 1.])
     """
-    if t is not None:
-        raise ArgumentError(bad("resample", "t", t, "None; times follow from num"))
-    options = {"num": num, "window": window, "domain": domain}
+    times, num = arguments.pop("t"), arguments["num"]
+    if times is not None:
+        raise ArgumentError(bad(name, "t", times, "None; times follow from num"))
     tried = {"num": SHORT} if is_integer(num) and num > SHORT else None
-    return along("resample", {"x": x}, axis, options, lambda _: int(num), tried=tried)
+    return along(name, arguments, lambda _: int(num), tried=tried)
 
 
-@described(ABOUT, LINES)
-def decimate(x: Any, q: int, n: Any = None, ftype: Any = "iir", axis: int = -1, zero_phase: bool = True) -> Array:
+@documented
+def decimate(name: str, arguments: dict[str, Any]) -> Array:
     """Filter lines, and take every q-th element.
 
     >>> import windrow as wr
     >>> wr.signal.decimate(wr.ones(40, chunks=16), 8).shape
     (5,)
     """
-    if not isinstance(ftype, str):
-        raise ArgumentError(bad("decimate", "ftype", ftype, "'iir' or 'fir'"))
-    options = {"q": q, "n": n, "ftype": ftype, "zero_phase": zero_phase}
-    return along("decimate", {"x": x}, axis, options, lambda length: -(-length // int(q)))
+    if not isinstance(arguments["ftype"], str):
+        raise ArgumentError(bad(name, "ftype", arguments["ftype"], "'iir' or 'fir'"))
+    q = arguments["q"]
+    return along(name, arguments, lambda n: -(-n // int(q)))
 
 
-@described(ABOUT | {"mode": "str: What lies beyond the ends, as in SciPy."}, LINES)
-def upfirdn(
-    h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: float = 0
-) -> Array:
+@documented
+def upfirdn(name: str, arguments: dict[str, Any]) -> Array:
     """Put zeros between elements, filter, and take every so many-th.
 
     >>> import windrow as wr
     >>> wr.signal.upfirdn([1, 1, 1], wr.asarray([1, 1, 1], chunks=2)).compute()
     array([1, 2, 3, 2, 1])
     """
-    weights = plain_value("upfirdn", "h", h)
-    options = {"h": weights, "up": up, "down": down, "mode": mode, "cval": cval}
-    more = np.size(weights) - 1
-    return along("upfirdn", {"x": x}, axis, options, lambda n: ((n - 1) * int(up) + more) // int(down) + 1)
+    arguments["h"] = plain_value(name, "h", arguments["h"])
+    up, down, more = arguments["up"], arguments["down"], np.size(arguments["h"]) - 1
+    return along(name, arguments, lambda n: ((n - 1) * int(up) + more) // int(down) + 1)

@@ -18,20 +18,19 @@ from ...ops.moves.broadcasting import broadcast_to
 from ...ops.moves.joining import concatenate
 from ..bridge import attempt, find, numbers, own
 from ..documents import described
-from .about import ABOUT
 
 if TYPE_CHECKING:
     from ...array import Array
 
-__all__ = [
-    "lfilter",
-    "sosfilt",
-]
+documented = described(
+    {},
+    "Lazy, in the shape and chunks of `x`; with `zi` a tuple of it and the state behind the last element.",
+    "Array or tuple of Array",
+    "signal",
+)
 
-FILTERED = "Lazy, in the shape and chunks of `x`; with `zi` a tuple of it and the state behind the last element."
 
-
-@described(ABOUT, FILTERED, "Array or tuple of Array")
+@documented
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter lines by a rational transfer function.
 
@@ -59,7 +58,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return filtered if zi is None else (filtered, last)
 
 
-@described(ABOUT, FILTERED, "Array or tuple of Array")
+@documented
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter lines by second-order sections.
 

@@ -13,39 +13,24 @@ from ....graph.chunks.positions import Runs
 from ....graph.kinds.mapping import BlockFunction
 from ...base import check_axis, make
 from ...ops.moves.axis_moves import move
-from ..bridge import attempt, find, numbers, settled
-from ..documents import described
-from .about import ABOUT
-from .lines import SHORT, along, try_line
+from ..bridge import attempt, find, like_scipy, numbers, settled
+from .lines import ABOUT, SHORT, along, try_line
 
 if TYPE_CHECKING:
     from ...array import Array
 
-__all__ = [
-    "coherence",
-    "csd",
-    "periodogram",
-    "spectrogram",
-    "welch",
-]
-
-SPECTRUM = "Frequencies, a NumPy array, and the spectrum, lazy, along the axis."
-spectrum = described(ABOUT, SPECTRUM, "tuple of numpy.ndarray and Array")
+spectrum = like_scipy(
+    "signal",
+    ABOUT,
+    "Frequencies, a NumPy array, and the spectrum, lazy, along the axis.",
+    "tuple of numpy.ndarray and Array",
+)
 PER_TASK = 1 << 20
 """About so many elements of segments are transformed by one task."""
 
 
 @spectrum
-def periodogram(
-    x: Any,
-    fs: float = 1.0,
-    window: Any = "boxcar",
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-) -> tuple[Any, Array]:
+def periodogram(name: str, arguments: dict[str, Any]) -> tuple[Any, Array]:
     """Estimate power spectra of whole lines, which are brought into one chunk.
 
     >>> import windrow as wr
@@ -53,39 +38,24 @@ def periodogram(
     >>> freqs, power.compute()
     (array([0.  , 0.25, 0.5 ]), array([0., 0., 4.]))
     """
-    options = {"fs": fs, "window": window, "nfft": nfft, "detrend": detrend}
-    options |= {"return_onesided": return_onesided, "scaling": scaling}
-    signal = numbers("periodogram", "x", x)
-    n = signal.shape[check_axis("periodogram", axis, signal.ndim)]
+    signal, nfft = numbers(name, "x", arguments["x"]), arguments["nfft"]
+    n = signal.shape[check_axis(name, arguments["axis"], signal.ndim)]
     count = n if nfft is None else nfft
-    if not is_integer(count) or min(n, count) <= SHORT or not isinstance(window, str | tuple | float | int):
-        return _whole("periodogram", {"x": signal}, axis, options)
-    one = return_onesided and signal.dtype.kind != "c"
+    if not is_integer(count) or min(n, count) <= SHORT or not _is_named(arguments["window"]):
+        return _whole(name, arguments)
+    one = arguments["return_onesided"] and signal.dtype.kind != "c"
+    freqs = (np.fft.rfftfreq if one else np.fft.fftfreq)(int(count), 1 / arguments["fs"])
     tried = None if nfft is None else {"nfft": SHORT}
 
     def length(n: int) -> int:
         size = n if nfft is None else int(count)
         return size // 2 + 1 if one else size
 
-    power = along("periodogram", {"x": signal}, axis, options, length, part=1, tried=tried)
-    return (np.fft.rfftfreq if one else np.fft.fftfreq)(int(count), 1 / fs), power
+    return freqs, along(name, arguments, length, part=1, tried=tried)
 
 
 @spectrum
-def csd(
-    x: Any,
-    y: Any,
-    fs: float = 1.0,
-    window: Any = "hann",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    average: str = "mean",
-) -> tuple[Any, Array]:
+def csd(name: str, arguments: dict[str, Any]) -> tuple[Any, Array]:
     """Estimate cross power spectra of whole lines of two signals, after Welch.
 
     >>> import windrow as wr
@@ -94,53 +64,29 @@ def csd(
     >>> freqs.shape == power.shape
     True
     """
-    options = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
-    options |= {"return_onesided": return_onesided, "scaling": scaling, "average": average}
-    return _whole("csd", {"x": x, "y": y}, axis, options)
+    return _whole(name, arguments, ("x", "y"))
 
 
 @spectrum
-def coherence(
-    x: Any,
-    y: Any,
-    fs: float = 1.0,
-    window: Any = "hann",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    axis: int = -1,
-) -> tuple[Any, Array]:
+def coherence(name: str, arguments: dict[str, Any]) -> tuple[Any, Array]:
     """Estimate the coherence of whole lines of two signals.
 
     >>> import windrow as wr
     >>> x = wr.sin(wr.arange(64.0, chunks=20) ** 2)
-    >>> _, found = wr.signal.coherence(x, x, nperseg=16)
-    >>> found.compute().round(3)
+    >>> _, coherent = wr.signal.coherence(x, x, nperseg=16)
+    >>> coherent.compute().round(3)
     array([1., 1., 1., 1., 1., 1., 1., 1., 1.])
     """
-    options = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
-    return _whole("coherence", {"x": x, "y": y}, axis, options)
+    return _whole(name, arguments, ("x", "y"))
 
 
-@described(
-    ABOUT | {"mode": '{"psd", "complex", "magnitude", "angle", "phase"}: What is given of each transform.'},
+@like_scipy(
+    "signal",
+    ABOUT,
     "Frequencies and times, NumPy arrays, and the spectra of segments, lazy: times run along a last axis.",
     "tuple of numpy.ndarray and Array",
 )
-def spectrogram(
-    x: Any,
-    fs: float = 1.0,
-    window: Any = ("tukey", 0.25),
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    mode: str = "psd",
-) -> tuple[Any, Any, Array]:
+def spectrogram(name: str, arguments: dict[str, Any]) -> tuple[Any, Any, Array]:
     """Return the spectra of segments of lines; each task reads the elements of its own.
 
     >>> import windrow as wr
@@ -148,29 +94,15 @@ def spectrogram(
     >>> freqs.size, times.tolist(), power.shape
     (9, [8.0, 24.0, 40.0, 56.0], (9, 4))
     """
-    options = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
-    options |= {"return_onesided": return_onesided, "scaling": scaling, "mode": mode}
-    signal = numbers("spectrogram", "x", x)
-    n = signal.shape[check_axis("spectrogram", axis, signal.ndim)]
-    freqs, step, spectra = _segments("spectrogram", signal, axis, options)
-    size = _length(options, n)
-    return freqs, np.arange(size / 2, n - size / 2 + 1, step) / float(fs), spectra
+    signal = numbers(name, "x", arguments["x"])
+    n = signal.shape[check_axis(name, arguments["axis"], signal.ndim)]
+    freqs, step, spectra = _segments(name, arguments)
+    size = _length(arguments, n)
+    return freqs, np.arange(size / 2, n - size / 2 + 1, step) / float(arguments["fs"]), spectra
 
 
 @spectrum
-def welch(
-    x: Any,
-    fs: float = 1.0,
-    window: Any = "hann",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    average: str = "mean",
-) -> tuple[Any, Array]:
+def welch(name: str, arguments: dict[str, Any]) -> tuple[Any, Array]:
     """Estimate power spectra by averages over segments, after Welch.
 
     With `average="mean"` each task reads the elements of its own segments; for medians lines come into one chunk.
@@ -180,51 +112,58 @@ def welch(
     >>> freqs.shape == power.shape
     True
     """
-    options = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
-    options |= {"return_onesided": return_onesided, "scaling": scaling}
-    signal = numbers("welch", "x", x)
-    at = check_axis("welch", axis, signal.ndim)
-    if average != "mean" or signal.numblocks[at] == 1 or not signal.size:
-        return _whole("welch", {"x": signal}, at, options | {"average": average})
-    size = _length(options, signal.shape[at])
-    options["noverlap"] = size // 2 if noverlap is None else noverlap
-    attempt("welch", find("signal", "welch").welch, np.ones(size, signal.dtype), **dict(settled("welch", options)))
-    freqs, _, spectra = _segments("welch", signal, at, options | {"mode": "psd", "nperseg": size})
+    signal = numbers(name, "x", arguments["x"])
+    at = check_axis(name, arguments["axis"], signal.ndim)
+    if arguments["average"] != "mean" or signal.numblocks[at] == 1 or not signal.size:
+        return _whole(name, arguments)
+    size = _length(arguments, signal.shape[at])
+    options = {key: value for key, value in arguments.items() if key not in ("x", "axis", "average")}
+    options["noverlap"] = size // 2 if options["noverlap"] is None else options["noverlap"]
+    attempt(name, find("signal", name).welch, np.ones(size, signal.dtype), **dict(settled(name, options)))
+    segmented = options | {"x": signal, "axis": at, "mode": "psd", "nperseg": size}
+    freqs, _, spectra = _segments(name, segmented)
     return freqs, spectra.mean(axis=-1)
+
+
+def _is_named(window: Any) -> bool:
+    """Whether a window is told by its name and parameters, not by its elements."""
+    return isinstance(window, str | tuple | float | int)
 
 
 def _length(given: dict[str, Any], n: int) -> int:
     """Return how long segments are."""
     size = given["nperseg"]
     window = given["window"]
-    if not isinstance(window, str | tuple | float | int):
+    if not _is_named(window):
         return int(np.size(window))
     return min(256 if size is None else int(size), n)
 
 
-def _whole(name: str, arrays: dict[str, Any], axis: Any, given: dict[str, Any]) -> tuple[Any, Array]:
-    x = numbers(name, "x", arrays["x"])
-    at = check_axis(name, axis, x.ndim)
-    dtypes = {n: numbers(name, n, value).dtype for n, value in arrays.items()}
-    line = tuple([n if i == at else 1 for i, n in enumerate(x.shape)])
-    (freqs, _), _ = try_line(name, dtypes, line, at, dict(settled(name, given)) | {"axis": at})
-    return freqs, along(name, arrays | {"x": x}, at, given, part=1)
+def _whole(name: str, arguments: dict[str, Any], arrays: tuple[str, ...] = ("x",)) -> tuple[Any, Array]:
+    operands = {n: numbers(name, n, arguments[n]) for n in arrays}
+    x = operands["x"]
+    at = check_axis(name, arguments["axis"], x.ndim)
+    line = tuple(n if i == at else 1 for i, n in enumerate(x.shape))
+    options = {key: value for key, value in arguments.items() if key not in arrays} | {"axis": at}
+    dtypes = {n: operand.dtype for n, operand in operands.items()}
+    (freqs, _), _ = try_line(name, dtypes, line, at, dict(settled(name, options)))
+    return freqs, along(name, operands | options, part=1, arrays=arrays)
 
 
-def _segments(name: str, x: Any, axis: Any, given: dict[str, Any]) -> tuple[Any, int, Array]:
+def _segments(name: str, arguments: dict[str, Any]) -> tuple[Any, int, Array]:
     """Return frequencies, how far segments are apart, and the spectra of segments: each task reads those of its own."""
-    signal = numbers(name, "x", x)
-    at = check_axis(name, axis, signal.ndim)
+    signal = numbers(name, "x", arguments["x"])
+    at = check_axis(name, arguments["axis"], signal.ndim)
     n = signal.shape[at]
     function = find("signal", name).spectrogram
-    keywords = dict(settled(name, given))
-    size = _length(given, n)
+    keywords = dict(settled(name, {key: value for key, value in arguments.items() if key not in ("x", "axis")}))
+    size = _length(arguments, n)
     freqs, _, sample = attempt(name, function, np.ones(min(n, 2 * size), signal.dtype), **keywords)
     dtype = sample.dtype
     step = size - (int(keywords["noverlap"]) if keywords["noverlap"] is not None else size // 8)
     count = (n - size) // step + 1
     per = max(1, min(count, max(signal.chunksize[at], PER_TASK // max(1, size)) // max(1, step)))
-    per = count if given["mode"] in ("phase",) else per
+    per = count if keywords["mode"] == "phase" else per
     segments = Axis.regular(count, per)
     blocks = np.arange(segments.count)
     start = segments.start(blocks) * step
@@ -235,7 +174,7 @@ def _segments(name: str, x: Any, axis: Any, given: dict[str, Any]) -> tuple[Any,
     wide = [Axis.of_sizes(length) if i == at else a for i, a in enumerate(signal.expr.grid.axes)]
     window = move("windows", signal, steps, wide)
     fixed = tuple((keywords | {"nperseg": size, "axis": at}).items())
-    if not isinstance(keywords["window"], str | tuple | float | int):
+    if not _is_named(keywords["window"]):
         fixed = tuple(item for item in fixed if item[0] != "nperseg")
     out = [Axis.whole(len(freqs)) if i == at else a for i, a in enumerate(signal.expr.grid.axes)]
     places = (tuple(signal.ndim if i == at else i for i in range(signal.ndim)),)

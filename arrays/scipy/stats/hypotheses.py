@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 
     from ...array import Array
 
-__all__ = [
-    "chisquare",
-    "f_oneway",
-    "jarque_bera",
-    "linregress",
-    "pearsonr",
-    "power_divergence",
-    "ttest_1samp",
-    "ttest_ind",
-    "ttest_rel",
-]
-
 
 class _Bunch(tuple[Any, ...]):
     """A tuple with names that has further attributes, which aren't unpacked, as SciPy's."""

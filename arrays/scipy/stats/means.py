@@ -16,18 +16,6 @@ from .samples import ABOUT, Sample, nan_where
 if TYPE_CHECKING:
     from ...array import Array
 
-__all__ = [
-    "entropy",
-    "gmean",
-    "gstd",
-    "gzscore",
-    "hmean",
-    "iqr",
-    "pmean",
-    "zmap",
-    "zscore",
-]
-
 documented = described(ABOUT, "Lazy, without the axes; a value for each sample.")
 scored = described(ABOUT, "Lazy, in the shape and chunks of what is scored.")
 

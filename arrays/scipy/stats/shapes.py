@@ -16,15 +16,6 @@ from .samples import ABOUT, Sample, nan_where
 if TYPE_CHECKING:
     from ...array import Array
 
-__all__ = [
-    "describe",
-    "kurtosis",
-    "moment",
-    "sem",
-    "skew",
-    "variation",
-]
-
 documented = described(ABOUT, "Lazy, without the axes; a value for each sample.")
 
 

@@ -7,44 +7,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .....graph.arguments import check_integer
-from .....graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from .....graph.few import distinct
-from .....graph.kinds.mapping import BlockFunction
-from ....base import as_array, make
-from ....execution.deferred import defer
-from ....ops.elementwise.functions import astype
-from ....ops.reductions.extremes import max as greatest
-from ...bridge import find, numbers
-from ...documents import described
-from ..about import ABOUT
-from ..filters.local import output_dtype
+from ....graph.arguments import check_integer
+from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ....graph.few import distinct
+from ....graph.kinds.mapping import BlockFunction
+from ...base import as_array, make
+from ...execution.deferred import defer
+from ...ops.elementwise.functions import astype
+from ...ops.reductions.extremes import max as greatest
+from ..bridge import find, numbers
+from ..documents import described
 from .groups import Measured
+from .local import ABOUT, output_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from ....array import Array
-
-__all__ = [
-    "find_objects",
-    "generate_binary_structure",
-    "iterate_structure",
-    "label",
-]
+    from ...array import Array
 
 Numbers = np.ndarray[Any, Any]
-_ABOUT = ABOUT | {
-    "input": "array_like: Elements that aren't 0 are connected with their neighbours.",
-    "structure": "array_like, optional: Which neighbours are connected: three along each axis; None: the nearest.",
-    "rank": "int: Number of axes.",
-    "connectivity": "int: Along how many axes neighbours may be beside each other.",
-    "iterations": "int: How often it is dilated by itself.",
-    "origin": "int or sequence of int, optional: Its origin, which is returned for the new one, too.",
-}
 
 
-@described(_ABOUT, "Labels, in the shape and chunks of `input`, and the number of labels, 0-d.", "tuple of Array")
+@described(
+    {"output": ABOUT["output"]},
+    "Labels, in the shape and chunks of `input`, and the number of labels, 0-d.",
+    "tuple of Array",
+    "ndimage",
+)
 def label(input: Any, structure: Any = None, output: Any = None) -> tuple[Array, Array]:
     """Label connected elements, numbered as SciPy does: by the first element of each, in C order.
 
@@ -153,9 +142,10 @@ def _join(count: int, ends: list[Numbers]) -> Numbers:
 
 
 @described(
-    _ABOUT | {"input": "array_like: Labels, integers; those below 1 are left out."},
+    {"input": "array_like: Labels, integers; those below 1 are left out."},
     "For each label from 1 on the slices that hold it, None where there is none; computed now.",
     "list of tuple of slice",
+    "ndimage",
 )
 def find_objects(input: Any, max_label: int = 0) -> list[Any]:
     """Find where labels are.
@@ -181,7 +171,7 @@ def _slices(box: Numbers) -> Any:
     return tuple(slice(int(a), int(b) + 1, None) for a, b in box)
 
 
-@described(_ABOUT, "A NumPy array of bool, three long along each axis.", "numpy.ndarray")
+@described({}, "A NumPy array of bool, three long along each axis.", "numpy.ndarray", "ndimage")
 def generate_binary_structure(rank: int, connectivity: int) -> Numbers:
     """Return a structuring element of nearest neighbours.
 
@@ -195,7 +185,7 @@ def generate_binary_structure(rank: int, connectivity: int) -> Numbers:
     return np.asarray(module.generate_binary_structure(rank, connectivity))
 
 
-@described(_ABOUT, "A NumPy array of bool; with `origin` also the new origin.", "numpy.ndarray or tuple")
+@described({}, "A NumPy array of bool; with `origin` also the new origin.", "numpy.ndarray or tuple", "ndimage")
 def iterate_structure(structure: Any, iterations: int, origin: Any = None) -> Any:
     """Dilate a structuring element by itself.
 

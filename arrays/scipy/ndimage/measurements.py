@@ -6,38 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .....graph.arguments import check_integer
-from .....graph.chunks.grid import Axis, Grid
-from .....graph.errors import ArgumentError, bad
-from .....graph.kinds.mapping import BlockFunction
-from .....workers.kernels.blocks.statistics.measures import record
-from ....base import make
-from ....ops.elementwise.ufuncs import sqrt
-from ...documents import described
-from ..about import ABOUT
+from ....graph.arguments import check_integer
+from ....graph.chunks.grid import Axis, Grid
+from ....graph.errors import ArgumentError, bad
+from ....graph.kinds.mapping import BlockFunction
+from ....workers.kernels.blocks.statistics.measures import record
+from ...base import make
+from ...ops.elementwise.ufuncs import sqrt
+from ..documents import described
 from .groups import Measured, refuse_index
 
 if TYPE_CHECKING:
-    from ....array import Array
-
-__all__ = [
-    "center_of_mass",
-    "extrema",
-    "histogram",
-    "maximum",
-    "maximum_position",
-    "mean",
-    "minimum",
-    "minimum_position",
-    "standard_deviation",
-    "sum",
-    "sum_labels",
-    "variance",
-]
+    from ...array import Array
 
 EACH = "Lazy: a value for each label of `index`, in its shape; 0-d without a sequence of labels."
 PLACES = "Lazy: places along a last axis, for each label of `index`; of equal elements the first counts."
-ABOUT = ABOUT | {"input": "array_like: The elements, real numbers."}
+ABOUT = {
+    "input": "array_like: The elements, real numbers.",
+    "labels": "array_like, optional: A label for each element, in the shape of `input`; None: all have the same.",
+    "index": "int or sequence of int, optional: Labels that are measured; None: all elements whose label isn't 0.",
+}
 measured = described(ABOUT, EACH)
 placed = described(ABOUT, PLACES)
 
@@ -170,7 +158,7 @@ def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> Array:
     return _divide(moments[..., 1:], moments[..., :1])
 
 
-@described(ABOUT, "Lazy, int64: counts along a last axis, for each label of `index`.")
+@described(ABOUT, "Lazy, int64: counts along a last axis, for each label of `index`.", module="ndimage")
 def histogram(input: Any, min: Any, max: Any, bins: int, labels: Any = None, index: Any = None) -> Array:
     """Count elements in bins of one width, by their labels.
 

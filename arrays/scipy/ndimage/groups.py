@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .....graph.chunks.grid import Axis, Grid
-from .....graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from .....graph.kinds.mapping import BlockFunction
-from .....workers.kernels.blocks.statistics.measures import LabelGroups
-from ....base import as_array, broadcast_shape, make
-from ....chunking.rechunk import common_axes, regrid
-from ....ops.moves.broadcasting import broadcast_to
-from ...bridge import numbers
+from ....graph.chunks.grid import Axis, Grid
+from ....graph.errors import ArgumentError, DTypeError, bad
+from ....graph.kinds.mapping import BlockFunction
+from ....workers.kernels.blocks.statistics.measures import LabelGroups
+from ...base import as_array, broadcast_shape, make
+from ...chunking.rechunk import common_axes, regrid
+from ...ops.moves.broadcasting import broadcast_to
+from ..bridge import numbers
 
 if TYPE_CHECKING:
-    from ....array import Array
+    from ...array import Array
 
 PART = 1 << 20
 """About so many parts of groups are put together by one task."""
@@ -101,12 +101,6 @@ class Measured:
             return answer
         answer = found[self.places.reshape(-1)]
         return answer.reshape((*self.shape, *found.shape[1:]))
-
-
-def same_shape(name: str, argument: str, given: Array, shape: tuple[int, ...]) -> None:
-    """Raise where an array has another shape."""
-    if given.shape != shape:
-        raise ShapeError(bad(name, argument, given.shape, f"shape {shape}"))
 
 
 def refuse_index(name: str, labels: Any, index: Any) -> None:

@@ -16,26 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .....graph.kinds.mapping import BlockFunction
-from .....workers.kernels.blocks.scipy.ndimage import Filter
-from ....base import check_axis, make
-from ....chunking.coalesce import merge_small_chunks
-from ....chunking.halo import with_halo
-from ....numpy_signal.padding import pad
-from ...bridge import attempt, find, numbers, settled
-from ...documents import described
-from ..about import ABOUT
-from ..filters.local import result_dtype
+from ....graph.kinds.mapping import BlockFunction
+from ....workers.kernels.blocks.scipy.ndimage import Filter
+from ...base import check_axis, make
+from ...chunking.coalesce import merge_small_chunks
+from ...chunking.halo import with_halo
+from ...numpy_signal.padding import pad
+from ..bridge import attempt, find, like_scipy, numbers, settled
+from .local import ABOUT, result_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....array import Array
-
-__all__ = [
-    "spline_filter",
-    "spline_filter1d",
-]
+    from ...array import Array
 
 MARGINS = {2: 26, 3: 34, 4: 46, 5: 58}
 """Elements after which a filter has forgotten where it began, by order: log(1e-18) / log|largest pole|, and some."""
@@ -48,14 +41,15 @@ CONTINUED = 12
 NARROW = 32
 """Chunks of fewer elements along an axis are merged where the array is continued, which would have many of them."""
 
-documented = described(
+documented = like_scipy(
+    "ndimage",
     ABOUT,
     "Lazy, in the shape and chunks of `input`; equal to what SciPy makes of the whole array, to rounding.",
 )
 
 
 @documented
-def spline_filter(input: Any, order: int = 3, output: Any = np.float64, mode: str = "mirror") -> Array:
+def spline_filter(name: str, arguments: dict[str, Any]) -> Array:
     """Return the coefficients of splines through the elements.
 
     A NaN or infinity spoils its chunk and those whose margin it lies in, not all of its lines.
@@ -64,27 +58,22 @@ def spline_filter(input: Any, order: int = 3, output: Any = np.float64, mode: st
     >>> wr.ndimage.spline_filter(wr.ones(4, chunks=2)).compute().round(3)
     array([1., 1., 1., 1.])
     """
-    name = "spline_filter"
-    x = numbers(name, "input", input)
-    dtype = _try(name, x, {"order": order, "output": output, "mode": mode})
-    return filter_lines(x, range(x.ndim), order, mode, dtype)
+    x = numbers(name, "input", arguments.pop("input"))
+    return filter_lines(x, range(x.ndim), arguments["order"], arguments["mode"], _try(name, x, arguments))
 
 
 @documented
-def spline_filter1d(
-    input: Any, order: int = 3, axis: int = -1, output: Any = np.float64, mode: str = "mirror"
-) -> Array:
+def spline_filter1d(name: str, arguments: dict[str, Any]) -> Array:
     """Return the coefficients of splines through lines along an axis; see `spline_filter`.
 
     >>> import windrow as wr
     >>> wr.ndimage.spline_filter1d(wr.ones(6, chunks=2)).compute().round(3)
     array([1., 1., 1., 1., 1., 1.])
     """
-    name = "spline_filter1d"
-    x = numbers(name, "input", input)
-    at = check_axis(name, axis, x.ndim)
-    dtype = _try(name, x, {"order": order, "axis": at, "output": output, "mode": mode})
-    return filter_lines(x, [at], order, mode, dtype)
+    x = numbers(name, "input", arguments.pop("input"))
+    arguments["axis"] = check_axis(name, arguments["axis"], x.ndim)
+    dtype = _try(name, x, arguments)
+    return filter_lines(x, [arguments["axis"]], arguments["order"], arguments["mode"], dtype)
 
 
 def _try(name: str, x: Array, given: dict[str, Any]) -> np.dtype[Any]:

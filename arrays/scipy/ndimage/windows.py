@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .....graph.chunks.grid import Axis, Grid
-from .....graph.errors import ArgumentError, bad
-from .....graph.kinds.mapping import BlockFunction
-from .....workers.kernels.blocks.scipy.interpolation import ENDLESS, Affine, AxisPlaces, Spline, fold
-from ....base import as_array, grid_for, make
-from ....chunking.rechunk import regrid
-from ....ops.elementwise.functions import astype
-from ....ops.moves.joining import concatenate
+from ....graph.chunks.grid import Axis, Grid
+from ....graph.errors import ArgumentError, bad
+from ....graph.kinds.mapping import BlockFunction
+from ....workers.kernels.blocks.scipy.interpolation import ENDLESS, Affine, AxisPlaces, Spline, fold
+from ...base import as_array, grid_for, make
+from ...chunking.rechunk import regrid
+from ...ops.elementwise.functions import astype
+from ...ops.moves.joining import concatenate
 from .splines import coefficients, continue_ends
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from ....array import Array
+    from ...array import Array
 
     Places = AxisPlaces | Affine
     Span = tuple[float, float]
@@ -64,16 +64,17 @@ def prepare(x: Array, axes: Sequence[int], dtype: np.dtype[Any], given: dict[str
     return wide, Spline(tuple(axes), sizes, before, margin, order, mode, cval, dtype.str)
 
 
-def of_nothing(x: Array, shape: tuple[int, ...], dtype: np.dtype[Any], given: dict[str, Any]) -> Array:
+def of_nothing(name: str, x: Array, shape: tuple[int, ...], dtype: np.dtype[Any], given: dict[str, Any]) -> Array:
     """Return what comes of an array without elements, or has none."""
     if 0 not in shape and given["mode"] not in ("constant", "grid-constant"):
-        raise ArgumentError(bad(given["name"], "input", x.shape, f"elements: mode {given['mode']!r} repeats them"))
+        raise ArgumentError(bad(name, "input", x.shape, f"elements: mode {given['mode']!r} repeats them"))
     how = Spline(tuple(range(x.ndim)), (1,) * x.ndim, 0, 0, 0, "constant", given["cval"], dtype.str)
     op = BlockFunction("scipy.interpolation:filled", (how,), ((None,),), where=True)
     return make(op, [as_array("", "", np.zeros(1, x.dtype))], grid_for("", "auto", shape, dtype), dtype)
 
 
 def interpolate(
+    name: str,
     x: Array,
     shape: tuple[int, ...],
     places: Places,
@@ -82,9 +83,8 @@ def interpolate(
     given: dict[str, Any],
 ) -> Array:
     """Return an array interpolated along axes at places that follow from positions in the result."""
-    name = given["name"]
     if 0 in x.shape or 0 in shape:
-        return of_nothing(x, shape, dtype, given)
+        return of_nothing(name, x, shape, dtype, given)
     grid = x.expr.grid if shape == x.shape else grid_for(name, "auto", shape, dtype)
     wide, how = prepare(x, axes, dtype, given)
     coarse = grid if grid.nblocks <= MANY else grid_for(name, "auto", shape, dtype)

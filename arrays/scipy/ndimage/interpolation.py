@@ -7,115 +7,73 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .....graph.chunks.grid import Axis, Grid
-from .....graph.errors import ArgumentError, bad
-from .....workers.kernels.blocks.scipy.interpolation import Affine, AxisPlaces
-from ....base import as_array, check_axis, check_shape, few
-from ....chunking.rechunk import regrid
-from ....execution.deferred import defer
-from ....ops.elementwise.functions import astype
-from ...bridge import attempt, find, numbers, settled
-from ...documents import described
-from ..about import ABOUT
-from ..filters.local import result_dtype
+from ....graph.chunks.grid import Axis, Grid
+from ....graph.errors import ArgumentError, bad
+from ....workers.kernels.blocks.scipy.interpolation import Affine, AxisPlaces
+from ...base import as_array, check_axis, check_shape, few
+from ...chunking.rechunk import regrid
+from ...execution.deferred import defer
+from ...ops.elementwise.functions import astype
+from ..bridge import attempt, find, like_scipy, numbers, settled
+from .local import ABOUT, result_dtype
 from .windows import at_places, interpolate, of_nothing, prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from ...array import Array
 
-    from ....array import Array
-
-__all__ = [
-    "affine_transform",
-    "map_coordinates",
-    "rotate",
-    "shift",
-    "zoom",
-]
-
-ABOUT = ABOUT | {
+ABOUT = {
     "input": "array_like: The array, in any chunks.",
-    "order": "int: Of the splines, 0 to 5.",
+    "output": ABOUT["output"],
     "mode": "str: What lies beyond the ends, as in SciPy.",
+    "grid_mode": "bool: Whether elements are areas rather than points.",
 }
 SAME = "Lazy, in the shape and chunks of `input`; equal to what SciPy makes of the whole array, to rounding."
-documented = described(
-    ABOUT,
-    "Lazy; equal to what SciPy makes of the whole array, to rounding. In another shape than `input` chunks are chosen.",
+CHOSEN = (
+    "Lazy; equal to what SciPy makes of the whole array, to rounding. In another shape than `input` chunks are chosen."
 )
+AT_PLACES = "Lazy, in the chunks of `coordinates`; equal to what SciPy makes of the whole array, to rounding."
+documented = like_scipy("ndimage", ABOUT, CHOSEN)
 
 
 @documented
-def zoom(
-    input: Any,
-    zoom: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-    *,
-    grid_mode: bool = False,
-) -> Array:
+def zoom(name: str, arguments: dict[str, Any]) -> Array:
     """Make an array longer or shorter along its axes.
 
     >>> import windrow as wr
     >>> wr.ndimage.zoom(wr.asarray([0.0, 2.0]), 1.5, order=1).compute()
     array([0., 1., 2.])
     """
-    name = "zoom"
-    arguments = dict(locals())
-    factors = _each(name, "zoom", zoom, numbers(name, "input", input).ndim)
+    factors = _each(name, "zoom", arguments["zoom"], numbers(name, "input", arguments["input"]).ndim)
     if any(not math.isfinite(f) or f < 0 for f in factors):
-        raise ArgumentError(bad(name, "zoom", zoom, "numbers from 0 on"))
+        raise ArgumentError(bad(name, "zoom", arguments["zoom"], "numbers from 0 on"))
     x, dtype = _begin(name, arguments)
     shape = tuple(round(n * f) for n, f in zip(x.shape, factors, strict=True))
-    if prefilter and all(f == 1 for f in factors):
+    if arguments["prefilter"] and all(f == 1 for f in factors):
         return astype(x, dtype)
-    less = 0 if grid_mode else 1
+    less = 0 if arguments["grid_mode"] else 1
     zooms = [1.0 if m == less else (n - less) / (m - less) for n, m in zip(x.shape, shape, strict=True)]
-    places = AxisPlaces((0.0,) * x.ndim, tuple(zooms), bool(grid_mode))
-    return interpolate(x, shape, places, range(x.ndim), dtype, arguments)
+    places = AxisPlaces((0.0,) * x.ndim, tuple(zooms), bool(arguments["grid_mode"]))
+    return interpolate(name, x, shape, places, range(x.ndim), dtype, arguments)
 
 
-@described(ABOUT, SAME)
-def shift(
-    input: Any,
-    shift: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Array:
+@like_scipy("ndimage", ABOUT, SAME)
+def shift(name: str, arguments: dict[str, Any]) -> Array:
     """Move elements along axes, by any distance.
 
     >>> import windrow as wr
     >>> wr.ndimage.shift(wr.asarray([1.0, 2, 3]), 1, order=1).compute()
     array([0., 1., 2.])
     """
-    name = "shift"
-    arguments = dict(locals())
     x, dtype = _begin(name, arguments)
-    by = _each(name, "shift", shift, x.ndim)
+    by = _each(name, "shift", arguments["shift"], x.ndim)
     if not np.isfinite(by).all():
-        raise ArgumentError(bad(name, "shift", shift, "finite numbers"))
+        raise ArgumentError(bad(name, "shift", arguments["shift"], "finite numbers"))
     places = AxisPlaces(tuple(-b for b in by), (1.0,) * x.ndim)
-    return interpolate(x, x.shape, places, range(x.ndim), dtype, arguments)
+    return interpolate(name, x, x.shape, places, range(x.ndim), dtype, arguments)
 
 
 @documented
-def affine_transform(
-    input: Any,
-    matrix: Any,
-    offset: Any = 0.0,
-    output_shape: Any = None,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Array:
+def affine_transform(name: str, arguments: dict[str, Any]) -> Array:
     """Turn, stretch and move an array by a matrix.
 
     >>> import windrow as wr
@@ -123,12 +81,10 @@ def affine_transform(
     array([[1., 3.],
            [2., 4.]])
     """
-    name = "affine_transform"
-    arguments = dict(locals())
-    shape = None if output_shape is None else check_shape(name, output_shape, "output_shape")
-    ndim = numbers(name, "input", input).ndim
-    arguments["output_shape"] = (1,) * (ndim if shape is None else len(shape))
-    x, dtype = _begin(name, arguments)
+    wanted, matrix, offset = arguments["output_shape"], arguments["matrix"], arguments["offset"]
+    shape = None if wanted is None else check_shape(name, wanted, "output_shape")
+    ndim = numbers(name, "input", arguments["input"]).ndim
+    x, dtype = _begin(name, arguments | {"output_shape": (1,) * (ndim if shape is None else len(shape))})
     shape = x.shape if shape is None else shape
     rows = np.asarray(matrix, np.float64)
     if rows.ndim == 2 and rows.shape[1] == x.ndim + 1 and rows.shape[0] in (x.ndim, x.ndim + 1):
@@ -143,21 +99,11 @@ def affine_transform(
     else:
         square = np.diag(rows) if rows.ndim == 1 else rows
         places = Affine(tuple(tuple(map(float, row)) for row in square), tuple(moved))
-    return interpolate(x, shape, places, range(x.ndim), dtype, arguments)
+    return interpolate(name, x, shape, places, range(x.ndim), dtype, arguments)
 
 
 @documented
-def rotate(
-    input: Any,
-    angle: float,
-    axes: Sequence[int] = (1, 0),
-    reshape: bool = True,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Array:
+def rotate(name: str, arguments: dict[str, Any]) -> Array:
     """Turn an array in the plane of two axes.
 
     >>> import windrow as wr
@@ -165,9 +111,8 @@ def rotate(
     array([[2., 4.],
            [1., 3.]])
     """
-    name = "rotate"
-    arguments = dict(locals())
-    ndim = numbers(name, "input", input).ndim
+    angle, axes = arguments["angle"], arguments["axes"]
+    ndim = numbers(name, "input", arguments["input"]).ndim
     plane = sorted(check_axis(name, axis, ndim) for axis in axes)
     if len(plane) != 2 or plane[0] == plane[1]:
         raise ArgumentError(bad(name, "axes", axes, "two axes"))
@@ -179,7 +124,7 @@ def rotate(
     turn = np.array([[c, s], [-s, c]])
     before = np.array([x.shape[axis] for axis in plane])
     after = before
-    if reshape:
+    if arguments["reshape"]:
         corners = turn @ np.array([[0, 0, before[0], before[0]], [0, before[1], 0, before[1]]])
         after = (np.ptp(corners, axis=1) + 0.5).astype(int)
     offset = (before - 1) / 2 - turn @ ((after - 1) / 2)
@@ -187,19 +132,11 @@ def rotate(
     for axis, n in zip(plane, after.tolist(), strict=True):
         shape[axis] = n
     places = Affine(((c, s), (-s, c)), tuple(map(float, offset)))
-    return interpolate(x, tuple(shape), places, plane, dtype, arguments)
+    return interpolate(name, x, tuple(shape), places, plane, dtype, arguments)
 
 
-@described(ABOUT, "Lazy, in the chunks of `coordinates`; equal to what SciPy makes of the whole array, to rounding.")
-def map_coordinates(
-    input: Any,
-    coordinates: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Array:
+@like_scipy("ndimage", ABOUT, AT_PLACES)
+def map_coordinates(name: str, arguments: dict[str, Any]) -> Array:
     """Interpolate an array at places.
 
     A task reads what lies between the least and largest places of its chunk: all of `input` where they lie anywhere.
@@ -208,10 +145,8 @@ def map_coordinates(
     >>> wr.ndimage.map_coordinates(wr.asarray([0.0, 2, 4]), [[0.5, 1.5]], order=1).compute()
     array([1., 3.])
     """
-    name = "map_coordinates"
-    arguments = dict(locals())
-    places = as_array(name, "coordinates", arguments.pop("coordinates"))
-    x = numbers(name, "input", input)
+    places = as_array(name, "coordinates", arguments["coordinates"])
+    x = numbers(name, "input", arguments["input"])
     if places.ndim < 2 or places.shape[0] != x.ndim or places.dtype.kind not in "biuf":
         expected = f"real numbers, an entry for each of {x.ndim} axes along the first, and more axes"
         raise ArgumentError(bad(name, "coordinates", (places.shape, str(places.dtype)), expected))
@@ -219,18 +154,18 @@ def map_coordinates(
     places = regrid(places, Grid([Axis.whole(x.ndim), *places.expr.grid.axes[1:]]))
     grid = Grid(places.expr.grid.axes[1:])
     if 0 in x.shape or 0 in places.shape:
-        return of_nothing(x, grid.shape, dtype, arguments)
+        return of_nothing(name, x, grid.shape, dtype, arguments)
     wide, how = prepare(x, range(x.ndim), dtype, arguments)
     return defer(name, at_places, (wide, places), (how,), grid, dtype)
 
 
-def _begin(name: str, given: dict[str, Any]) -> tuple[Array, np.dtype[Any]]:
+def _begin(name: str, arguments: dict[str, Any]) -> tuple[Array, np.dtype[Any]]:
     """Return the array and the result's dtype; what SciPy doesn't take is told now."""
-    given = {key: value for key, value in given.items() if key != "name"}
-    x = numbers(name, "input", given.pop("input"))
-    given["output"] = result_dtype(name, x, given["output"])
+    x = numbers(name, "input", arguments["input"])
+    options = {key: value for key, value in arguments.items() if key != "input"}
+    options["output"] = result_dtype(name, x, options["output"])
     small = np.ones((2,) * x.ndim, x.dtype)
-    trial = attempt(name, getattr(find("ndimage", name), name), small, **dict(settled(name, given)))
+    trial = attempt(name, getattr(find("ndimage", name), name), small, **dict(settled(name, options)))
     dtype: np.dtype[Any] = trial.dtype.newbyteorder("=")  # as all that is computed here
     return x, dtype
 

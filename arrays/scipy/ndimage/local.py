@@ -12,24 +12,46 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .....graph.arguments import is_integer
-from .....graph.errors import ArgumentError, ShapeError, bad
-from .....graph.kinds.mapping import BlockFunction
-from .....workers.kernels.blocks.scipy.ndimage import Filter
-from ....base import ArrayBase, as_array, check_axis, check_dtype, make
-from ....chunking.halo import with_halo
-from ....chunking.rechunk import regrid
-from ...bridge import attempt, find, numbers, settled
+from ....graph.arguments import is_integer
+from ....graph.errors import ArgumentError, ShapeError, bad
+from ....graph.kinds.mapping import BlockFunction
+from ....workers.kernels.blocks.scipy.ndimage import Filter
+from ...base import ArrayBase, as_array, check_axis, check_dtype, make
+from ...chunking.halo import with_halo
+from ...chunking.rechunk import regrid
+from ..bridge import attempt, find, like_scipy, numbers, row, settled
 
 if TYPE_CHECKING:
-    from ....array import Array
+    from ...array import Array
 
 ROUND = ("wrap", "grid-wrap")
 """Modes by which an array goes round its ends."""
 
+ABOUT = {
+    "input": "array_like: The array; it keeps its chunks, each of which is read with a margin of its neighbours.",
+    "output": "dtype, optional: Of the result; None: what SciPy makes of this input. Arrays to fill are refused.",
+    "mode": (
+        'str or sequence of str: For all axes or each, what lies beyond the ends: "reflect" (d c b a | a b c d), '
+        '"constant", "nearest", "mirror" (d c b | a b c d), "wrap", or their "grid-" forms.'
+    ),
+    "kwargs": "scalar: `truncate` and `radius`, as `gaussian_filter` has them.",
+}
+filtered = like_scipy(
+    "ndimage", ABOUT, "Lazy, in the shape and chunks of `input`; equal to what SciPy makes of the whole array."
+)
+
 Reach = Mapping[int, int]
 """How many elements to either side a filter looks along axes; it stays in place along others."""
 Reacher = Callable[[Mapping[str, Any], int], Reach]
+
+
+def local(name: str, reach: Reacher, text: str, example: str, result: str) -> Callable[..., Array]:
+    """Return a filter by its name in SciPy and its reach: what it does, and an example with its result."""
+
+    def compute(name: str, arguments: dict[str, Any]) -> Array:
+        return filter_locally(name, arguments, reach)
+
+    return row(filtered, compute, name, text, f"wr.ndimage.{example}.compute()", result)
 
 
 def filter_locally(name: str, given: dict[str, Any], reach: Reacher, beside: tuple[str, ...] = ()) -> Array:

@@ -1,1 +1,0 @@
-"""Filters of images by blocks with margins."""

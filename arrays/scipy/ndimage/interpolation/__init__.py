@@ -1,1 +1,0 @@
-"""Interpolation, splines, Fourier filters."""

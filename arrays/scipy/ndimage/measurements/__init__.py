@@ -1,1 +1,0 @@
-"""Labels, and what is measured of elements that share one."""
