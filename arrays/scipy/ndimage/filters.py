@@ -111,7 +111,7 @@ def gaussian_laplace(name: str, arguments: dict[str, Any]) -> Array:
 
     >>> import windrow as wr
     >>> wr.ndimage.gaussian_laplace(wr.arange(6.0, chunks=2), 1).compute().round(2)
-    array([ 0.43,  0.2 ,  0.01, -0.01, -0.2 , -0.43])
+    array([ 0.68,  0.28,  0.04, -0.04, -0.28, -0.68])
     """
     _refuse_mixed_modes(name, arguments["mode"])
     return filter_locally(name, arguments, gaussian_reach)
@@ -123,7 +123,7 @@ def gaussian_gradient_magnitude(name: str, arguments: dict[str, Any]) -> Array:
 
     >>> import windrow as wr
     >>> wr.ndimage.gaussian_gradient_magnitude(wr.arange(6.0, chunks=2), 1).compute().round(2)
-    array([0.36, 0.83, 0.98, 0.98, 0.83, 0.36])
+    array([0.36, 0.85, 0.98, 0.98, 0.85, 0.36])
     """
     _refuse_mixed_modes(name, arguments["mode"])
     return filter_locally(name, arguments, _reach_along_all)

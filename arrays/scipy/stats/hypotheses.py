@@ -167,7 +167,7 @@ def ttest_ind(
     >>> import windrow as wr
     >>> found = wr.stats.ttest_ind(wr.arange(5.0, chunks=2), wr.arange(9.0, chunks=4))
     >>> found.pvalue.compute().round(3)
-    np.float64(0.172)
+    np.float64(0.163)
     """
     check_alternative("ttest_ind", alternative)
     refuse_other("ttest_ind", trim=(trim, 0), method=(method, None))
@@ -196,7 +196,7 @@ def f_oneway(
     >>> x = wr.arange(6.0, chunks=4)
     >>> found = wr.stats.f_oneway(x, x + 1, x * 2)
     >>> found.statistic.compute().round(3), found.pvalue.compute().round(3)
-    (np.float64(1.061), np.float64(0.371))
+    (np.float64(1.357), np.float64(0.287))
     """
     refuse_other("f_oneway", equal_var=(equal_var, True))
     if len(samples) < 2:
@@ -237,7 +237,7 @@ def chisquare(
 
     >>> import windrow as wr
     >>> wr.stats.chisquare(wr.asarray([16, 18, 16, 14], chunks=2)).statistic.compute()
-    np.float64(0.5)
+    array(0.5)
     """
     return _divergence("chisquare", f_obs, f_exp, ddof, axis, 1.0, sum_check, nan_policy, keepdims)
 
@@ -257,7 +257,7 @@ def power_divergence(
 
     >>> import windrow as wr
     >>> wr.stats.power_divergence(wr.asarray([16, 18, 16, 14], chunks=2), lambda_=0).statistic.compute().round(3)
-    np.float64(0.503)
+    np.float64(0.501)
     """
     power = POWERS.get(lambda_) if isinstance(lambda_, str) else 1.0 if lambda_ is None else lambda_
     if not isinstance(power, int | float):
@@ -307,7 +307,7 @@ def pearsonr(
     >>> import windrow as wr
     >>> found = wr.stats.pearsonr(wr.arange(5.0, chunks=2), wr.asarray([1.0, 0, 3, 3, 5], chunks=2))
     >>> found.statistic.compute().round(3), found.pvalue.compute().round(3)
-    (np.float64(0.896), np.float64(0.04))
+    (np.float64(0.892), np.float64(0.042))
     """
     check_alternative("pearsonr", alternative)
     refuse_other("pearsonr", method=(method, None))
@@ -358,7 +358,7 @@ def linregress(
     >>> import windrow as wr
     >>> found = wr.stats.linregress(wr.arange(5.0, chunks=2), wr.arange(5.0, chunks=2) * 2 + 1)
     >>> found.slope.compute(), found.intercept.compute()
-    (np.float64(2.0), np.float64(1.0))
+    (array(2.), array(1.))
     """
     check_alternative("linregress", alternative)
     first, second = (
@@ -397,7 +397,7 @@ def jarque_bera(
     >>> import windrow as wr
     >>> found = wr.stats.jarque_bera(wr.arange(20.0, chunks=8))
     >>> found.statistic.compute().round(3), found.pvalue.compute().round(3)
-    (np.float64(1.209), np.float64(0.546))
+    (np.float64(1.212), np.float64(0.546))
     """
     sample = Sample("jarque_bera", "x", x, axis, nan_policy)
     if not sample.n:

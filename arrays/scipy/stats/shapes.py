@@ -38,7 +38,7 @@ def moment(
 
     >>> import windrow as wr
     >>> wr.stats.moment(wr.arange(5, chunks=2), order=2).compute()
-    np.float64(2.0)
+    array(2.)
     """
     sample = Sample("moment", "a", a, axis, nan_policy)
     number = check_integer("moment", "order", order, 0)
@@ -135,7 +135,7 @@ def describe(a: Any, axis: Any = 0, ddof: int = 1, bias: bool = True, nan_policy
     >>> import windrow as wr
     >>> found = wr.stats.describe(wr.arange(5, chunks=2))
     >>> found.nobs, found.variance.compute()
-    (5, np.float64(2.5))
+    (5, array(2.5))
     """
     sample = Sample("describe", "a", a, axis, nan_policy)
     if not sample.x.size:
