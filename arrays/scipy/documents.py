@@ -57,6 +57,7 @@ def scipy_texts(module: str, name: str) -> dict[str, str]:
     _, _, rest = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")
     section, *_ = re.split(r"\n\n[A-Z][\w ]*\n---", rest)
     section = re.sub(r" \[\d+\]_|\n+ *\.\. versionadded::.*", "", section)  # references and versions are of SciPy's
+    section = re.sub(r"(?<!`)`([^`\n]+)`(?!`)", r"``\1``", section)  # single backticks would lead to what is Windrow's
     texts = {}
     for entry in re.split(r"\n+(?=\S)", section):
         head, _, description = entry.partition("\n")
