@@ -38,11 +38,15 @@ def regrid(x: ArrayBase, grid: Grid) -> Array:
 
 
 def drop_empty_chunks(x: ArrayBase, axes: Iterable[int]) -> Array:
-    """Return the array without its empty chunks along axes, which many functions don't take."""
+    """Return the array without its empty chunks along axes, which many functions don't take.
+
+    A mask that holds nowhere in a chunk leaves such.
+    """
     new_axes = list(x.expr.grid.axes)
     for i in axes:
         if not new_axes[i].is_regular:
-            new_axes[i] = Axis.of_sizes(n for n in new_axes[i].sizes() if n)
+            sizes = np.asarray(new_axes[i].sizes())
+            new_axes[i] = new_axes[i] if sizes.all() else Axis.of_sizes(sizes[sizes > 0])
     return regrid(x, Grid(new_axes))
 
 

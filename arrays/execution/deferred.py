@@ -203,7 +203,7 @@ def hand_over(roots: Sequence[Expr], take: Callable[[int, Grid, int, np.ndarray[
 
 
 def _before_rechunk(root: Expr, stored: Callable[[str], bool]) -> Expr:
-    while isinstance(root.op, Move) and root.op.name == "rechunk" and root.pin is None and not stored(root.token):
+    while isinstance(root.op, Move) and root.op.is_rechunk and root.pin is None and not stored(root.token):
         (root,) = root.operands
     return root
 

@@ -40,6 +40,6 @@ def stays_array(expr: Expr) -> bool:
         if isinstance(op, Move) and op.name in MOVES:
             return True
         same = isinstance(op, Elementwise) and op.function in SAME
-        if not same and not (isinstance(op, Move) and op.name == "rechunk"):
+        if not same and not (isinstance(op, Move) and op.is_rechunk):
             return False
         expr = expr.operands[0]

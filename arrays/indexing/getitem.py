@@ -116,7 +116,7 @@ def pick_selection(x: ArrayBase, chosen: Selection) -> Array:
 def _basic(x: ArrayBase, chosen: Selection, op: Move | None, grid: Grid) -> Array:
     """Slices, integers and new axes, in one move; of what was set, or of what was there before, if all is there."""
     own = x.expr.op
-    if not (isinstance(own, Move) and own.name == "setitem") or grid.size == 0 or op is None:
+    if not (isinstance(own, Move) and own.sets_elements) or grid.size == 0 or op is None:
         return _moved(x, op, grid)
     expr, entries = beneath(x.expr, chosen.entries)
     if expr is x.expr:

@@ -11,11 +11,11 @@ from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
+from ...workers.kernels.reduction import native
 from ..base import as_array, broadcast_shape, make
 from ..chunking.coalesce import whole_grid
 from ..chunking.rechunk import regrid
 from ..ops.elementwise.functions import astype
-from ..ops.reductions.nodes import native
 from ..refitting import refittable
 
 if TYPE_CHECKING:

@@ -95,7 +95,7 @@ def _over(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     if isinstance(op, Elementwise):
         grid, fitted = align_chunks(op.label, [wrap(each) for each in operands])
         return Expr(op, tuple([each.expr for each in fitted]), grid, node.dtype, node.origin)
-    if isinstance(op, Move) and op.name == "rechunk":
+    if isinstance(op, Move) and op.is_rechunk:
         return regrid(wrap(operands[0]), _rechunked_grid(node, operands[0])).expr
     if (
         isinstance(op, BlockFunction)

@@ -17,6 +17,7 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks.order.quantiles import missing
 from ...workers.kernels.blocks.order.ranks import METHODS
+from ...workers.kernels.functions import EMPTY
 from ..base import ArrayBase, as_array, check_axes, make
 from ..chunking import coalesce
 from ..chunking.rechunk import regrid
@@ -53,7 +54,7 @@ def find_quantiles(
         quantiles = mean(array, axes, keepdims=bool(keepdims))  # as in NumPy, whose result has no axes of `q` then
         return deliver(name, quantiles, out)
     if lengths == 0:
-        warn_of_few("mean", lengths, 0)
+        warn_of_few(EMPTY, lengths)
         rest = [n for i, n in enumerate(array.shape) if i not in axes]
         dtype = dtype if dtype.kind not in "iub" else np.dtype(np.float64)
         quantiles = constant((*np.shape(wanted), *rest), missing(dtype), dtype)

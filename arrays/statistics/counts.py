@@ -10,6 +10,7 @@ from ...graph.arguments import check_integer
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
+from ...workers.kernels.reduction import native
 from ..base import ArrayBase, as_array, make
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros
@@ -18,7 +19,6 @@ from ..ops.elementwise.functions import astype
 from ..ops.elementwise.nodes import choose
 from ..ops.reductions import extremes
 from ..ops.reductions import sums as red
-from ..ops.reductions.nodes import native
 from .bounds import find_bounds
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ a : array_like
     Numbers; dtypes without NaN are reduced as a whole.
 {extreme_errors}
 ArgumentError
-    `a` can't be read as an array.
+    `a` can't be read as an array; or `where` is given without `initial`.
 AxisError
     The array has no such axis.
 ShapeError
-    There are no elements, or `where` is given, without `initial`; or `out` has another shape than the result.
+    There are no elements, and no `initial`; or `out` has another shape than the result.
 DTypeError
     `a` isn't numbers, dates or times, `where` isn't bool, or the result isn't cast to the dtype of `out`.
 {histogram_errors}

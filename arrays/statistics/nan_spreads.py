@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.kinds.reduction import Reduce, count_reduced, reduce_grid
-from ..base import as_array, make
+from ...graph.kinds.reduction import count_reduced
+from ...workers.kernels.functions import UNFREE
+from ..base import as_array
 from ..ops.elementwise.functions import astype, where
 from ..ops.elementwise.ufuncs import absolute, divide, isnan, square
 from ..ops.outputs import deliver_inexact
 from ..ops.reductions import sums as red
-from ..ops.reductions.nodes import check_freedom, find_axes, is_usual, warn_of_few
+from ..ops.reductions.nodes import check_freedom, find_axes, is_usual, reduce_to, warn_of_few
 from ..ops.reductions.spreads import std, var
 from .docstrings import STATISTICS
 from .nans import check_numbers, count_not_nan, inexact_dtype, nanmean
@@ -141,7 +142,7 @@ def _spread(
         array = astype(array, real)
     axes = find_axes(operation, axis, array.ndim)
     if mask is True:
-        warn_of_few(operation, count_reduced(array.expr.grid.shape, axes), free)
+        warn_of_few(UNFREE, count_reduced(array.expr.grid.shape, axes), free)
     if mean is not None:
         count = count_not_nan(array, axis, keepdims, True)
         away = where(isnan(array), array.dtype.type(0), array - as_array(operation, "mean", mean))
@@ -149,8 +150,7 @@ def _spread(
         spread = divide(total, where(count > free, count - free, np.nan))
         spread = spread if operation == "nanvar" else spread**0.5
     else:
-        grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
-        spread = make(Reduce(operation, axes, bool(keepdims), free), (array,), grid, np.finfo(array.dtype).dtype)
+        spread = reduce_to(operation, array, axes, keepdims, None, ddof=free)
     return deliver_inexact(operation, astype(spread, target), out)
 
 

@@ -6,26 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, ShapeError, bad
-from ...graph.kinds.reduction import Reduce, count_reduced, reduce_grid
-from ..base import as_array, check_dtype, make
-from ..creation.filled import constant
+from ...graph.errors import ArgumentError, bad
+from ...graph.kinds.reduction import count_reduced
+from ...workers.kernels.functions import EMPTY
+from ...workers.kernels.reductions import REDUCTIONS
+from ..base import as_array, check_dtype
 from ..ops.elementwise.functions import astype, real, where
-from ..ops.elementwise.ufuncs import add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply
+from ..ops.elementwise.ufuncs import divide, isnan, logical_and, logical_not
 from ..ops.moves.sliding_window import reduce_windows
 from ..ops.outputs import deliver_inexact, deliver_reduced, dtype_by_out
-from ..ops.reductions import extremes
 from ..ops.reductions import sums as red
-from ..ops.reductions.nodes import (
-    check_keepdims,
-    drop_empty_chunks,
-    find_axes,
-    mask_out,
-    native,
-    target_dtype,
-    warn_of_few,
-)
-from ..values import assigned, hold
+from ..ops.reductions.nodes import check_keepdims, find_axes, reduce_from, reduce_to, warn_of_few
 from .docstrings import STATISTICS
 
 if TYPE_CHECKING:
@@ -82,10 +73,8 @@ def nansum(
     >>> wr.nansum(wr.asarray([1.0, float("nan"), 2.0])).compute()
     np.float64(3.0)
     """
-    array = check_numbers("nansum", a, axis, dtype, keepdims)
-    total = red.sum(_fill("nansum", array, 0, where), axis, dtype_by_out(a, dtype, out), keepdims=keepdims)
-    if initial is not None:
-        total = add(total, hold("nansum", "initial", initial, total.dtype, assigned)[()])
+    filled, dtype = _replace_nan("nansum", a, 0), dtype_by_out(a, dtype, out)
+    total = reduce_from("sum", filled, axis, dtype, keepdims, initial, where, "nansum")
     return deliver_reduced("nansum", total, out)
 
 
@@ -125,10 +114,8 @@ def nanprod(
     >>> wr.nanprod(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(6.0)
     """
-    array = check_numbers("nanprod", a, axis, dtype, keepdims)
-    product = red.prod(_fill("nanprod", array, 1, where), axis, dtype_by_out(a, dtype, out), keepdims=keepdims)
-    if initial is not None:
-        product = multiply(product, hold("nanprod", "initial", initial, product.dtype, assigned)[()])
+    filled, dtype = _replace_nan("nanprod", a, 1), dtype_by_out(a, dtype, out)
+    product = reduce_from("prod", filled, axis, dtype, keepdims, initial, where, "nanprod")
     return deliver_reduced("nanprod", product, out)
 
 
@@ -256,13 +243,11 @@ def nanmean(
 def _mean_of_some(array: Array, axis: Axes, keepdims: bool, dtype: np.dtype[Any]) -> Array:
     """Divide the sum of the elements that are not NaN by their number; one pass computes both."""
     axes = find_axes("nanmean", axis, array.ndim)
-    warn_of_few("mean", count_reduced(array.expr.grid.shape, axes), 0)
+    warn_of_few(EMPTY, count_reduced(array.expr.grid.shape, axes))
     of_windows = None if keepdims else reduce_windows("nanmean", array, axes, array.dtype)
     if of_windows is not None:
         return astype(of_windows, dtype)
-    grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
-    heads = {"sum_some": array.dtype, "count_some": np.dtype(np.int64)}
-    total, count = (make(Reduce(head, axes, bool(keepdims)), (array,), grid, wide) for head, wide in heads.items())
+    total, count = (reduce_to(name, array, axes, keepdims, None) for name in ("sum_some", "count_some"))
     return astype(divide(total, count), dtype)
 
 
@@ -277,7 +262,7 @@ def check_numbers(operation: str, a: Any, axis: Axes, dtype: Any, keepdims: Any)
     """Return an array to reduce; errors name the function that was called."""
     array = as_array(operation, "a", a)
     wanted = None if dtype is None else check_dtype(operation, "dtype", dtype)
-    target_dtype(operation.removeprefix("nan"), array.dtype, wanted, operation)
+    REDUCTIONS[operation.removeprefix("nan")].result_dtype(array.dtype, wanted, operation)
     find_axes(operation, axis, array.ndim)
     check_keepdims(operation, keepdims)
     return array
@@ -287,11 +272,10 @@ def has_nan(array: Array) -> bool:
     return array.dtype.kind in "fcmM"
 
 
-def _fill(operation: str, array: Array, value: int, mask: Any) -> Array:
-    """Replace NaN, and elements that the mask leaves out, by a value; NaT stays, as in NumPy."""
-    if array.dtype.kind in "fc":
-        array = where(isnan(array), array.dtype.type(value), array)
-    return mask_out(operation, array, mask, value)
+def _replace_nan(operation: str, a: Any, value: int) -> Array:
+    """Put a value in the place of NaN; NaT stays, as in NumPy."""
+    array = as_array(operation, "a", a)
+    return where(isnan(array), array.dtype.type(value), array) if array.dtype.kind in "fc" else array
 
 
 def count_not_nan(array: Array, axis: Axes, keepdims: bool, mask: Any) -> Array:
@@ -313,33 +297,9 @@ def inexact_dtype(operation: str, array: Array, dtype: Any) -> np.dtype[Any]:
 
 
 def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, mask: Any) -> Array:
-    array = check_numbers(operation, a, axis, None, keepdims)
-    if initial is not None:
-        initial = hold(operation, "initial", initial, array.dtype, assigned)[()]
-    if mask is not True:
-        if initial is None:
-            raise ShapeError(bad(operation, "initial", None, "a number, since where= may leave nothing"))
-        array = where(mask, array, initial)
-    array = astype(array, native(array.dtype))
-    plain, pair = (extremes.min, fmin) if operation == "nanmin" else (extremes.max, fmax)
-    axes = find_axes(operation, axis, array.ndim)
-    grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
-    some = count_reduced(array.shape, axes) > 0
-    if initial is not None and not some:
-        return constant(grid.shape, initial, array.dtype)
-    if not some and initial is None:
-        raise ShapeError(
-            f"{operation}: array of shape {array.shape} has no elements along axis {axis!r}; expected some, or initial="
-        )
-    of_windows = None if keepdims else reduce_windows(operation, array, axes, array.dtype)
-    if of_windows is not None:
-        extreme = of_windows
-    elif has_nan(array):
-        trimmed = drop_empty_chunks(array, axes)
-        extreme = make(Reduce(operation, axes, bool(keepdims)), (trimmed,), grid, array.dtype)
-    else:
-        extreme = plain(array, axis, keepdims=keepdims)
-    return extreme if initial is None else pair(extreme, initial)
+    array = as_array(operation, "a", a)
+    name = operation if has_nan(array) else operation.removeprefix("nan")
+    return reduce_from(name, array, axis, None, keepdims, initial, mask, operation)
 
 
 STATISTICS.fill(__name__)

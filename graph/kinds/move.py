@@ -89,6 +89,16 @@ class Move(Op):
         """Name for people."""
         return self.name
 
+    @property
+    def is_rechunk(self) -> bool:
+        """Whether only the chunk grid changes; see `rechunk`."""
+        return self.name == "rechunk"
+
+    @property
+    def sets_elements(self) -> bool:
+        """Whether operands after the first replace elements of that one, in order."""
+        return self.name == "setitem"
+
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
         """See `graph.chunks.block_reads.Access`."""
         index = domain.indices(blocks)

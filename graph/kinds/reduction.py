@@ -8,9 +8,7 @@ axis; the last level also finishes.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass, field
 
 from ..chunks.grid import Axis, Grid
 from ..expr.expr import DType, Expr, Op
@@ -19,18 +17,20 @@ GROUP_BYTES = 1 << 20
 GROUP_BLOCKS = 4096
 LEAST_TASKS = 16
 """Groups of thin blocks aren't formed where fewer tasks would be left."""
-SELECTED = "selected_"
-"""Begins the names of reductions of pairs of an element and whether it counts."""
 
 
 @dataclass(frozen=True)
 class Reduce(Op):
-    """A reduction over `axes`; `head` names it in `workers.kernels.reductions`."""
+    """A reduction over `axes`; `head` names it in `workers.kernels.reductions`.
+
+    `partial` is the dtype of its partial results, which follows from the head and the dtypes; None: the result's.
+    """
 
     head: str
     axes: tuple[int, ...]
     keepdims: bool
     ddof: float = 0.0
+    partial: DType | None = field(default=None, metadata={"token": False})
 
     @property
     def label(self) -> str:
@@ -64,34 +64,17 @@ class Level(Op):
         """Name for people."""
         return self.reduce.head if self.final else f"{self.reduce.head} (partial)"
 
-
-def accumulator(head: str, dtype: DType) -> DType:
-    """Return the dtype in which NumPy adds or multiplies elements of `dtype`."""
-    if head in ("sum", "prod"):
-        accumulator_dtype: DType = getattr(np, "add" if head == "sum" else "multiply").reduce(np.empty(0, dtype)).dtype
-        return accumulator_dtype
-    return dtype
-
-
-def partial_dtype(reduce: Reduce, source: DType, target: DType) -> DType:
-    """Return the dtype of partial results."""
-    if reduce.head.startswith(SELECTED):
-        inner = replace(reduce, head=reduce.head.removeprefix(SELECTED))
-        return np.dtype([("n", "i8"), ("value", partial_dtype(inner, source["value"], target))])
-    if reduce.head in ("var", "std", "nanvar", "nanstd"):
-        real = np.dtype(target)
-        wide = np.result_type(source, real)
-        return np.dtype([("n", "f8"), ("mean", wide), ("rest", wide), ("m2", real)])
-    if reduce.head in ("argmin", "argmax", "nanargmin", "nanargmax"):
-        return np.dtype([("value", source), ("index", "i8")])
-    return target
+    @property
+    def partial(self) -> DType:
+        """The dtype of partial results."""
+        return self.target if self.reduce.partial is None else self.reduce.partial
 
 
 def expand(expr: Expr, operand: Expr) -> Expr:
     """Return the tree of levels for a reduction; the last one bears the reduction's own token."""
     reduce = expr.op
     assert isinstance(reduce, Reduce)
-    partial = partial_dtype(reduce, operand.dtype, expr.dtype)
+    partial = expr.dtype if reduce.partial is None else reduce.partial
     current, leaf = operand, True
     while True:
         itemsize = operand.dtype.itemsize if leaf else partial.itemsize

@@ -75,7 +75,7 @@ class Writes:
 def _points(node: Expr) -> list[tuple[int, ...]]:
     """Return the positions of the elements that a move sets; none where it sets anything else."""
     op = node.op
-    if not isinstance(op, Move) or op.name != "setitem":
+    if not isinstance(op, Move) or not op.sets_elements:
         return []
     every = tuple(range(node.grid.ndim))
     points = []
@@ -99,7 +99,7 @@ class _Lines:
 def _kind_of_lines(node: Expr) -> _Lines | None:
     """Return what the lines that a move sets have in common; None where it sets anything else."""
     op, ndim = node.op, node.grid.ndim
-    if not isinstance(op, Move) or op.name != "setitem" or len(op.routes) < 2:
+    if not isinstance(op, Move) or not op.sets_elements or len(op.routes) < 2:
         return None
     kinds = set()
     for route, value in zip(op.routes[1:], node.operands[1:], strict=True):

@@ -62,7 +62,7 @@ def push_down(
     patches = find_patches(op, operands, node)
     if patches is None or not node.grid.size:
         return _pick(node, op, operands[0], sole, stored) if node.grid.size else None
-    if op.name == "setitem":
+    if op.sets_elements:
         return _set(node, op, operands, patches, sole, stored)
     if len(patches) != 1 or op.fill is not None:
         return None

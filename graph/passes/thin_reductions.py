@@ -14,7 +14,7 @@ from ..expr.expr import Expr
 from ..expr.token import token_of
 from ..kinds.elementwise import Elementwise
 from ..kinds.move import rechunk
-from ..kinds.reduction import GROUP_BLOCKS, LEAST_TASKS, Level, is_thin, partial_dtype, reduce_grid
+from ..kinds.reduction import GROUP_BLOCKS, LEAST_TASKS, Level, is_thin, reduce_grid
 from ..kinds.source import Full, Ramp, Random
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def reduce_in_cells(root: Expr, operand: Expr, sole: Callable[[Expr], bool], sto
     final, leaf = levels[0], levels[-1]
     reduce, grid = final.reduce, operand.grid
     several = [a for a in reduce.axes if grid.axes[a].count > 1]
-    partial = partial_dtype(reduce, operand.dtype, root.dtype)
-    if len(several) != 1 or len(levels) < 2 or not is_thin(grid, reduce.axes, operand.dtype.itemsize, partial.itemsize):
+    thin = is_thin(grid, reduce.axes, operand.dtype.itemsize, leaf.partial.itemsize)
+    if len(several) != 1 or len(levels) < 2 or not thin:
         return root
     cells = _cut(grid, reduce.axes)
     count = grid.axes[several[0]].count

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from windrow.workers.config import config
 from windrow.workers.kernels.compiled.fixed.combining import LEAST, NARROW, combine
-from windrow.workers.kernels.reductions import REDUCTION_KERNELS
+from windrow.workers.kernels.reductions import REDUCTIONS
 
 pytest.importorskip("llvmlite")
 PLAIN = ["sum", "mean", "prod", "min", "max"]
@@ -53,7 +53,7 @@ def combined(heads, stack):
 
 def passed(head, stack):
     with config.set(jit="off"), np.errstate(all="ignore"):
-        return REDUCTION_KERNELS[head].combine(stack)
+        return REDUCTIONS[head].kernel.combine(stack)
 
 
 @settings(max_examples=60, deadline=None)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from windrow.graph.chunks.grid import Axis, Grid
 from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.elementwise import Elementwise, Scalar, result_dtype
-from windrow.graph.kinds.reduction import Reduce, accumulator
+from windrow.graph.kinds.reduction import Reduce
 from windrow.graph.kinds.source import Full, Host, HostData
 from windrow.graph.lowering.lower import lower
 from windrow.workers.config import config
@@ -29,6 +29,7 @@ from windrow.workers.kernels.compiled.llvm import machine_code as llvm_compile
 from windrow.workers.kernels.compiled.llvm.text import NotCompilable
 from windrow.workers.kernels.interpreter.frame import Frame
 from windrow.workers.kernels.interpreter.tile_regions import regions
+from windrow.workers.kernels.reductions import REDUCTIONS
 from windrow.workers.rank.chunk_reader import HOST, BatchReader, SlabPlace
 
 pytest.importorskip("llvmlite")
@@ -71,7 +72,7 @@ def call(name, *args, dtype=None):
 def reduced(head, x, dtype=None):
     axes = tuple(range(x.grid.ndim))
     if dtype is None:
-        dtype = "?" if head in ("any", "all") else "i8" if head == "count_nonzero" else accumulator(head, x.dtype)
+        dtype = REDUCTIONS[head].result_dtype(x.dtype)
     if head == "mean":
         dtype = x.dtype if x.dtype.kind == "f" else "f8"
     return Expr(Reduce(head, axes, False), (x,), Grid([]), np.dtype(dtype))

@@ -2,52 +2,86 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 Array = np.ndarray[Any, Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+IN_PLACE = {
+    "absolute", "add", "bitwise_and", "bitwise_or", "bitwise_xor", "divide", "fmax", "fmin", "invert", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative", "positive", "reciprocal",
+    "sqrt", "square", "subtract",
+}  # fmt: skip
+"""Functions that read each element before they write it, in any loop: an operand's buffer may take the result."""
+_NAMED: dict[str, Callable[..., Any]] = {}
+_ROOMS: dict[str, int] = {}
 
 
+def kernel(*names: str, room: int = 1, in_place: bool = False) -> Callable[[F], F]:
+    """Name a kernel, which fills `out`, as programs do.
+
+    Parameters
+    ----------
+    *names : str
+    room : int
+        How many arrays of a tile's size it makes beside the result.
+    in_place : bool
+        Whether it may go into `IN_PLACE`.
+    """
+
+    def register(function: F) -> F:
+        for name in names:
+            _NAMED[name], _ROOMS[name] = function, room
+        if in_place:
+            IN_PLACE.update(names)
+        return function
+
+    return register
+
+
+def _filling(function: Callable[..., Any]) -> Callable[..., None]:
+    """Return the kernel that fills `out` with what a function returns."""
+
+    def fill(*args: Any, out: Array) -> None:
+        np.copyto(out, function(*args))
+
+    return fill
+
+
+@kernel("copy", "cast", in_place=True)
 def _cast(x: Any, *, out: Array) -> None:
     np.copyto(out, x, casting="unsafe")
 
 
+@kernel("where")
 def _where(condition: Any, a: Any, b: Any, *, out: Array) -> None:
     np.copyto(out, b, casting="unsafe")
     np.copyto(out, a, where=np.asarray(condition, bool), casting="unsafe")
 
 
-def _real(x: Any, *, out: Array) -> None:
-    np.copyto(out, np.real(x))
-
-
-def _imag(x: Any, *, out: Array) -> None:
-    np.copyto(out, np.imag(x))
-
-
+@kernel("complex")
 def _complex(x: Any, y: Any, *, out: Array) -> None:
     np.copyto(out.real, x)
     np.copyto(out.imag, y)
 
 
+@kernel("view")
 def _view(x: Any, *, out: Array) -> None:
     np.copyto(out, np.ascontiguousarray(x).view(out.dtype))
 
 
-def _angle(x: Any, *, out: Array) -> None:
-    np.copyto(out, np.angle(x))
-
-
+@kernel("choose")
 def _choose(number: Any, *choices: Any, out: Array) -> None:
     np.choose(np.broadcast_to(number, out.shape), choices, out=out)  # `out` may be larger
 
 
+@kernel("round", room=2)
 def _round(x: Any, decimals: Any, *, out: Array) -> None:
     if out.dtype.kind in "iu" and decimals < 0:  # NumPy divides, and can't put that into integers
         np.copyto(out, np.round(x, decimals))
@@ -55,6 +89,7 @@ def _round(x: Any, decimals: Any, *, out: Array) -> None:
         np.round(x, decimals, out=out)
 
 
+@kernel("pair")
 def _pair(x: Any, counts: Any, *, out: Array) -> None:
     out["value"] = x
     out["counts"] = counts
@@ -64,86 +99,30 @@ EMPTY, UNFREE = "Mean of empty slice", "Degrees of freedom <= 0 for slice"
 """What NumPy warns of, word for word: by these filters know it."""
 
 
+@kernel("divide_by_count")
 def _divide_by_count(total: Any, count: Any, *, out: Array) -> None:
     if not np.all(count):
         warnings.warn(EMPTY, RuntimeWarning, stacklevel=2)
     np.true_divide(total, count, out=out)
 
 
+@kernel("divide_by_freedom")
 def _divide_by_freedom(total: Any, freedom: Any, *, out: Array) -> None:
     if not np.all(np.greater(freedom, 0)):
         warnings.warn(UNFREE, RuntimeWarning, stacklevel=2)
     np.true_divide(total, np.maximum(freedom, 0), out=out)
 
 
-def _same_records(x: Any, y: Any, *, out: Array) -> None:
-    np.copyto(out, x == y)
-
-
-def _other_records(x: Any, y: Any, *, out: Array) -> None:
-    np.copyto(out, x != y)
-
-
-def _i0(x: Any, *, out: Array) -> None:
-    np.copyto(out, np.i0(x))
-
-
-def _sinc(x: Any, *, out: Array) -> None:
-    np.copyto(out, np.sinc(x))
-
-
-_NAMED: dict[str, Callable[..., Any]] = {
-    "copy": _cast,
-    "cast": _cast,
-    "where": _where,
-    "real": _real,
-    "imag": _imag,
-    "angle": _angle,
-    "complex": _complex,
-    "view": _view,
-    "choose": _choose,
-    "pair": _pair,
-    "divide_by_count": _divide_by_count,
-    "divide_by_freedom": _divide_by_freedom,
-    "round": _round,
-    "equal_records": _same_records,
-    "not_equal_records": _other_records,
-    "i0": _i0,
-    "sinc": _sinc,
-}
-
-_ROOMS = {"i0": 8, "sinc": 4, "angle": 3, "round": 2}
-"""How many arrays of a tile's size functions make beside the result; NumPy's own loops none, others one."""
-
-# One operand's buffer may be overwritten by the result: these read each element before they write it, in any loop.
-IN_PLACE = frozenset(
-    [
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "sqrt",
-        "square",
-        "negative",
-        "absolute",
-        "minimum",
-        "maximum",
-        "fmin",
-        "fmax",
-        "positive",
-        "reciprocal",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "invert",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "logical_not",
-        "copy",
-        "cast",
-    ]
-)
+for _name, _function, _room in (
+    ("real", np.real, 1),
+    ("imag", np.imag, 1),
+    ("angle", np.angle, 3),
+    ("i0", np.i0, 8),
+    ("sinc", np.sinc, 4),
+    ("equal_records", operator.eq, 1),
+    ("not_equal_records", operator.ne, 1),
+):
+    kernel(_name, room=_room)(_filling(_function))
 
 
 @cache

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.kinds.reduction import count_reduced, partial_dtype
+from ...graph.kinds.reduction import count_reduced
 from .sums import Distances, Squares, add_tile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ...graph.expr.expr import DType
     from ...graph.kinds.reduction import Level
 
 Array = np.ndarray[Any, Any]
@@ -26,9 +27,15 @@ CLOSE = 2.0**-10
 """A variance below this part of the mean's square asks for the rest of the mean."""
 
 
+def moments_dtype(source: DType, target: DType) -> DType:
+    """Return the dtype of the moments of elements, whose variance has the dtype `target`."""
+    wide = np.result_type(source, target)
+    return np.dtype([("n", "f8"), ("mean", wide), ("rest", wide), ("m2", target)])
+
+
 def moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
     """Count, mean and sum of squared deviations of a tile."""
-    dtype = partial_dtype(level.reduce, level.source, level.target)
+    dtype = level.partial
     x = x.astype(dtype["mean"], copy=False)
     shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
     out = np.empty(shape, dtype)
@@ -43,7 +50,7 @@ def moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -
 
 def some_moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
     """The moments of what is not NaN."""
-    dtype = partial_dtype(level.reduce, level.source, level.target)
+    dtype = level.partial
     lost = np.isnan(x)
     x = np.where(lost, 0, x).astype(dtype["mean"], copy=False)
     shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
@@ -74,11 +81,10 @@ def _correct(out: Array, add_deviations: Callable[[], Array]) -> None:
         out["m2"] = np.where(close, np.maximum(out["m2"] - _square(rest) * count, 0), out["m2"])
 
 
-def some_moments_finish(partial: Array, level: Level) -> Array:
+def variance_of_some(partial: Array, level: Level) -> Array:
+    """Divide sums of squares by the numbers of elements, less ddof: NaN where too few are left."""
     freedom = partial["n"] - level.reduce.ddof
-    with np.errstate(all="ignore"):
-        variance = np.true_divide(partial["m2"], np.where(freedom > 0, freedom, np.nan))
-        return np.asarray(np.sqrt(variance) if level.reduce.head == "nanstd" else variance).astype(level.target)
+    return np.asarray(np.true_divide(partial["m2"], np.where(freedom > 0, freedom, np.nan)))
 
 
 def moments_merge(a: Array, b: Array) -> Array:
@@ -110,9 +116,18 @@ def _modulus(x: Array) -> Array:
     return np.asarray(real * real + imag * imag)
 
 
-def moments_finish(partial: Array, level: Level) -> Array:
+def variance(partial: Array, level: Level) -> Array:
+    """Divide sums of squares by the number of elements, less ddof."""
     freedom = np.maximum(count_reduced(level.shape, level.reduce.axes) - level.reduce.ddof, 0)
-    with np.errstate(all="ignore"):
-        variance = np.true_divide(partial["m2"], freedom)
-        spread = np.asarray(np.sqrt(variance) if level.reduce.head == "std" else variance)
-        return spread.astype(level.target, copy=False)
+    return np.asarray(np.true_divide(partial["m2"], freedom))
+
+
+def finish_by(variances: Callable[[Array, Level], Array], *, root: bool) -> Callable[[Array, Level], Array]:
+    """Return the step that finishes with variances, or with their square roots."""
+
+    def finish(partial: Array, level: Level) -> Array:
+        with np.errstate(all="ignore"):
+            spread = variances(partial, level)  # in float64, of small floats too
+            return np.asarray(np.sqrt(spread) if root else spread).astype(level.target, copy=False)
+
+    return finish

@@ -8,51 +8,66 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...graph.errors import ShapeError
-from ...graph.kinds.reduction import SELECTED, partial_dtype
 from .functions import EMPTY, UNFREE
+from .reduction import Reduction, ReductionKernel, halving, keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ...graph.expr.expr import DType
     from ...graph.kinds.reduction import Level
 
 Array = np.ndarray[Any, Any]
-Tile: TypeAlias = "Callable[[Array, tuple[int, ...], Level, Array], Any]"
-Close: TypeAlias = "Callable[[Any, tuple[int, ...]], Array]"
-Merge: TypeAlias = "Callable[[Array, Array], Array]"
+SELECTED = "selected_"
+"""Begins the names of reductions of pairs of an element and whether it counts."""
+
+
+def of_selected(reduction: Reduction) -> Reduction:
+    """Return the reduction of pairs that a reduction of elements gives."""
+    inner, finish = reduction.kernel, reduction.selected
+    assert finish is not None
+    merge = _merge(inner.merge)
+    tile, room, tiles = _tile(inner), inner.room + 2, inner.tiles + 1
+    kernel = ReductionKernel(tile, merge, halving(merge), keep, finish, room=room, tiles=tiles)
+
+    def partial(source: DType, target: DType) -> DType:
+        value = reduction.partial_dtype(source["value"], target)
+        return np.dtype([("n", "i8"), ("value", target if value is None else value)])
+
+    return Reduction(SELECTED + reduction.name, kernel, partial=partial)
 
 
 @lru_cache(maxsize=256)
 def _inner(level: Level) -> Level:
     """Return the level of the reduction of what counts."""
-    reduce = replace(level.reduce, head=level.reduce.head.removeprefix(SELECTED))
+    reduce = replace(level.reduce, partial=level.partial["value"])
     return replace(level, reduce=reduce, source=level.source["value"])
 
 
-def selected_tile(tile: Tile, close: Close) -> Tile:
+def _tile(kernel: ReductionKernel) -> Callable[[Array, tuple[int, ...], Level, Array], Array]:
     """Return the step that reduces a tile's elements that count, block by block."""
 
     def reduce(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
         ones = (1,) * (x.ndim - 1)
-        out = np.zeros((len(x), *ones), partial_dtype(level.reduce, level.source, level.target))
+        out = np.zeros((len(x), *ones), level.partial)
         inner = _inner(level)
         for number, block in enumerate(x):
             some = block["value"][block["counts"]]
             if some.size:
-                state = tile(some.reshape(1, *ones[1:], -1), axes, inner, origin)
+                state = kernel.tile(some.reshape(1, *ones[1:], -1), axes, inner, origin)
                 out["n"][number] = some.size
-                out["value"][number] = close(state, ones)[0]
+                out["value"][number] = kernel.close(state, ones)[0]
         return out
 
     return reduce
 
 
-def selected_merge(merge: Merge) -> Merge:
+def _merge(merge: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
     """Return the step that merges two results: of none and some elements, that of some."""
 
     def both(a: Array, b: Array) -> Array:
@@ -81,11 +96,9 @@ def extreme_of_selected(partial: Array, level: Level) -> Array:
     return np.asarray(partial["value"])
 
 
-def spread_of_selected(partial: Array, level: Level) -> Array:
+def variance_of_selected(partial: Array, level: Level) -> Array:
     """Divide sums of squares by the numbers of elements, less ddof."""
     freedom = partial["n"] - level.reduce.ddof
     if not (freedom > 0).all():
         warnings.warn(UNFREE, RuntimeWarning, stacklevel=2)
-    with np.errstate(all="ignore"):
-        variance = np.true_divide(partial["value"]["m2"], np.maximum(freedom, 0))
-        return np.asarray(np.sqrt(variance) if level.reduce.head.endswith("std") else variance).astype(level.target)
+    return np.asarray(np.true_divide(partial["value"]["m2"], np.maximum(freedom, 0)))

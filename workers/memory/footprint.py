@@ -15,7 +15,6 @@ from ...graph.chunks.block_reads import ByBlock
 from ...graph.kinds.gang import Gang
 from ...graph.kinds.mapping import BlockFunction, MapBlocks
 from ...graph.kinds.move import Move
-from ...graph.kinds.reduction import partial_dtype
 from ...graph.kinds.source import Random
 from ...graph.kinds.view import View
 from ...graph.lowering.program import Apply, Call, Generate, Load, Product
@@ -238,7 +237,7 @@ def _argument(stage: Stage, number: int) -> int:
 
 def _level_bytes(stage: Stage, level: Level, tile: int) -> int:
     parts = level.parts or (level,)
-    itemsize = sum(partial_dtype(part.reduce, part.source, part.target).itemsize for part in parts)
+    itemsize = sum(part.partial.itemsize for part in parts)
     kernel = kernel_of(level)
     group = math.prod(stage.groups)
     one = _block(stage.grid, max(itemsize, stage.dtype.itemsize))

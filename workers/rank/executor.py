@@ -12,7 +12,6 @@ import numpy as np
 
 from ...graph import few
 from ...graph.few import ascending
-from ...graph.kinds.reduction import partial_dtype
 from ...graph.kinds.source import Full
 from ...graph.lowering.program import Apply, Call, Generate, Load, Product
 from ...graph.passes.merge_reductions import field_name
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from ...graph.kinds.reduction import Level
     from ...graph.lowering.program import Program
     from ...graph.lowering.stage import Stage
-    from ..kernels.reductions import ReductionKernel
+    from ..kernels.reduction import ReductionKernel
     from .chunk_reader import BatchReader
 
 Array = np.ndarray[Any, Any]
@@ -122,7 +121,7 @@ def _wide(stage: Stage, reader: BatchReader) -> int:
         return 1
     if level is None:
         return WIDE
-    held = sum(partial_dtype(p.reduce, p.source, p.target).itemsize for p in level.parts or (level,))
+    held = sum(part.partial.itemsize for part in level.parts or (level,))
     return max(1, min(WIDE, LITTLE // (held * max(1, stage.grid.largest))))
 
 

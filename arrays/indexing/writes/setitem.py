@@ -244,7 +244,7 @@ def _basic(x: Array, chosen: Selection, value: Array, plain: Plain | None) -> Ar
     op = x.expr.op
     routes = _old(grid.ndim)
     earlier: tuple[ArrayBase, ...] = (x,)
-    if isinstance(op, Move) and op.name == "setitem" and x.expr.pin is None and len(op.routes) < MOST_ROUTES:
+    if isinstance(op, Move) and op.sets_elements and x.expr.pin is None and len(op.routes) < MOST_ROUTES:
         routes, earlier = op.routes, tuple(map(wrap, x.expr.operands))
     # Elements that are set again needn't have been set before.
     kept = [0, *(k for k in range(1, len(routes)) if not _sets_alike(routes[k], earlier[k], way.route, value))]

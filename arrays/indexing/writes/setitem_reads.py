@@ -34,7 +34,7 @@ def beneath(expr: Expr, entries: Sequence[Any]) -> tuple[Expr, list[Any]]:
     """
     places = list(entries)
     for _ in range(LEVELS):
-        if not isinstance(expr.op, Move) or expr.op.name != "setitem" or expr.pin is not None:
+        if not isinstance(expr.op, Move) or not expr.op.sets_elements or expr.pin is not None:
             break
         parts = [forward(e) for e in places]
         for route, operand in zip(expr.op.routes[:0:-1], expr.operands[:0:-1], strict=True):

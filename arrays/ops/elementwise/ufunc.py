@@ -212,7 +212,7 @@ class Ufunc:
         """
         from ..reductions.nodes import reduce_by
 
-        return reduce_by(self.name, array, axis, dtype, out, keepdims, initial, where)
+        return reduce_by(self.ufunc, array, axis, dtype, out, keepdims, initial, where)
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """Apply the function along an axis to what it gave before and the next element.

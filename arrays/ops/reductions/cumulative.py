@@ -15,6 +15,7 @@ from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, AxisError, DTypeError, bad
 from ....graph.kinds.mapping import BlockFunction
 from ....graph.kinds.move import Move, Route
+from ....workers.kernels.reduction import native
 from ...base import as_array, check_axis, check_dtype, make
 from ...chunking.coalesce import whole
 from ...chunking.rechunk import drop_empty_chunks
@@ -22,7 +23,6 @@ from ..elementwise.functions import where
 from ..elementwise.ufuncs import isnan
 from ..moves.reshaping import ravel
 from ..outputs import deliver_reduced, dtype_by_out
-from .nodes import native
 
 if TYPE_CHECKING:
     from ...array import Array

@@ -285,11 +285,11 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
 
 
 def position_of(name: str, a: Any, axis: int | None, keepdims: bool) -> Array:
-    """Return positions of extremes, by the head of that name."""
+    """Return positions of extremes, by the reduction of that name."""
     array = as_array(name, "a", a)
     if axis is not None and (array.ndim or axis not in (0, -1)):
         axis = check_axis(name, axis, array.ndim)
-    return reduce_to(name, array, axis, keepdims, None, empty=False)
+    return reduce_to(name, array, axis, keepdims, None)
 
 
 @reduces_selection

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from ....graph.keyword_hints import aside
-from ....graph.kinds.reduction import Reduce, reduce_grid
-from ...base import ArrayBase, check_dtype, make
+from ....workers.kernels.reductions import REDUCTIONS
+from ....workers.kernels.selected import SELECTED
+from ...base import ArrayBase, check_dtype
 from ..elementwise.nodes import apply, choose
 from ..elementwise.nodes import cast as cast_to
 from ..moves.axis_moves import expand_dims
 from ..outputs import deliver, deliver_reduced
-from .nodes import check_freedom, find_axes, is_usual, target_dtype
+from .nodes import check_freedom, find_axes, is_usual, make_reduction
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 KINDS = frozenset("biufc")
 """Kinds of elements that are reduced so; others are selected first."""
-PAIRED = ("mean", "min", "max", "var", "std")
-"""What needs the number of elements too."""
 
 
 def reduces_selection(function: F) -> F:
@@ -67,7 +66,8 @@ def _reduce(name: str, function: Callable[..., Any], chosen: Chosen, given: dict
     reduced = tuple(
         b for a in axes for b in (range(a, a + mask.ndim) if a == chosen.axis else [a + more * (a > chosen.axis)])
     )
-    if name in PAIRED and given.get("initial") is None:
+    paired = name in REDUCTIONS and REDUCTIONS[name].selected is not None
+    if paired and given.get("initial") is None:
         if len(axes) < ndim or mask.ndim < whole.ndim:
             return None
         reduction = _paired(name, whole, mask, given)
@@ -92,15 +92,13 @@ def _paired(name: str, whole: Array, mask: Array, given: dict[str, Any]) -> Arra
     dtype = None if wanted is None else check_dtype(name, "dtype", wanted)
     if dtype is not None and not ((name == "mean" and dtype.kind == "c") or is_usual(whole.dtype, dtype)):
         return None
-    target = target_dtype(name, whole.dtype, None) if dtype is None else dtype
+    reduction = REDUCTIONS[name]
+    target = reduction.result_dtype(whole.dtype) if dtype is None else dtype
     if dtype is not None:
         whole = cast_to(whole, dtype if name == "mean" or whole.dtype.kind == "c" else np.finfo(dtype).dtype)
-    elif whole.dtype == np.float16 and name not in ("min", "max"):
+    elif whole.dtype == np.float16 and reduction.widens:
         whole = cast_to(whole, np.float32)
-    inner = target_dtype(name, whole.dtype, None)
     record = np.dtype([("value", whole.dtype.newbyteorder("=")), ("counts", "?")], align=True)
     pairs = apply("getitem", "pair", (whole, mask), lambda x, m: np.empty(0, record))
-    axes = tuple(range(pairs.ndim))
-    grid = reduce_grid(pairs.expr.grid, axes, keepdims=False)
-    reduction: Array = make(Reduce(f"selected_{name}", axes, False, ddof), (pairs,), grid, inner)
-    return cast_to(reduction, target)
+    inner = reduction.result_dtype(whole.dtype)
+    return cast_to(make_reduction(SELECTED + name, pairs, tuple(range(pairs.ndim)), False, inner, ddof), target)

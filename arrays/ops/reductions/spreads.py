@@ -8,21 +8,13 @@ import numpy as np
 
 from ....graph.errors import DTypeError, bad
 from ....graph.keyword_hints import refuse
+from ....workers.kernels.reduction import native
+from ....workers.kernels.reductions import REDUCTIONS
 from ...base import as_array, check_dtype
 from ..elementwise.nodes import apply, cast
 from ..elementwise.ufuncs import absolute, divide, multiply, sqrt, subtract
 from ..outputs import deliver_inexact, deliver_reduced, divides_in_out
-from .nodes import (
-    Axes,
-    check_freedom,
-    count_where,
-    is_usual,
-    mask_out,
-    native,
-    reduce_to,
-    target_dtype,
-    warn_of_few,
-)
+from .nodes import Axes, check_freedom, count_where, is_usual, mask_out, reduce_to, warn_of_few
 from .selected import reduces_selection
 from .sums import mean as mean_of
 
@@ -205,7 +197,7 @@ def _find_spread(
     """Return variances or standard deviations."""
     free = check_freedom(name, ddof, correction)
     array = as_array(name, "a", a)
-    target = target_dtype(name, array.dtype, None)
+    target = REDUCTIONS[name].result_dtype(array.dtype)
     wanted = None if dtype is None else native(check_dtype(name, "dtype", dtype))
     if wanted is not None:
         target = wanted
@@ -236,14 +228,14 @@ def _add_squares(
     if known is None:
         known = mean_of(array, axis, wanted, keepdims=True, where=where)
     if wanted is None:
-        real = target_dtype(name, array.dtype, None)
+        real = REDUCTIONS[name].result_dtype(array.dtype)
         array = cast(array, np.result_type(array.dtype, np.float32 if real == np.float16 else real))
     rest = subtract(array, known)
     if rest.dtype.kind == "c":
         rest = absolute(rest)
     total = reduce_to("sum", mask_out(name, multiply(rest, rest), where, 0), axis, keepdims, wanted)
     if where is True:
-        warn_of_few(name, count, ddof)
+        warn_of_few(REDUCTIONS[name].few, count, ddof)
         variance = divide(total, max(count - ddof, 0.0))
     else:
         variance = apply(name, "divide_by_freedom", (total, subtract(count, ddof)), np.divide)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.keyword_hints import refuse
+from ....workers.kernels.reductions import REDUCTIONS
 from ...base import as_array, check_dtype
 from ..elementwise.nodes import apply, cast
 from ..outputs import deliver_reduced, divides_in_out, dtype_by_out
-from .nodes import Axes, count_where, mask_out, reduce_from, reduce_to, target_dtype
+from .nodes import Axes, count_where, mask_out, reduce_from, reduce_to
 from .selected import reduces_selection
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ def mean(
     if where is True and whole:
         return deliver_reduced("mean", reduce_to("mean", a, axis, keepdims, wanted), out)  # type: ignore[no-any-return]
     array = as_array("mean", "a", a)
-    target = target_dtype("mean", array.dtype, wanted)
+    target = REDUCTIONS["mean"].result_dtype(array.dtype, wanted)
     wide = np.dtype(np.float32) if target == np.float16 else target
     count = count_where("mean", where, array.shape, axis, keepdims)
     total = reduce_to("sum", mask_out("mean", array, where, 0), axis, keepdims, wide)

@@ -460,7 +460,7 @@ def test_positions_among_very_many_chunks_are_combined_at_once(name, monkeypatch
     """However many partial results are combined, merges are few: each goes over half of what is left."""
     data = np.random.default_rng(1).integers(0, 50, 5000).astype(float)
     data[[7, 4000]] = np.nan
-    head, calls = reductions.REDUCTION_KERNELS[name], []
+    head, calls = reductions.REDUCTIONS[name].kernel, []
     stack = np.zeros((5000, 1), [("value", "f8"), ("index", "i8")])
     stack["value"][:, 0], stack["index"][:, 0] = data, np.arange(5000)
     monkeypatch.setattr(np, "where", lambda *args, where=np.where: (calls.append(1), where(*args))[1])

@@ -26,7 +26,7 @@ from ..buffers import ARGUMENTS
 from ..compiled.courses import courses
 from ..compiled.fixed.gathering import assemble, find_pieces, has_many, told
 from ..contraction import Lying, contract
-from ..reductions import ReductionKernel, kernel_of
+from ..reductions import kernel_of
 from .block_calls import call_function, read_only
 from .buffer_plan import BufferPlan, plan_of
 from .fused_operand import ComputedBlock
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ...rank.chunk_reader import BatchReader
     from ..compiled.fixed.gathering import BlockPieces
     from ..contraction import Block
+    from ..reduction import ReductionKernel
 
 Array = np.ndarray[Any, Any]
 FEW = 32

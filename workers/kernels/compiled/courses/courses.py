@@ -18,7 +18,6 @@ from .....graph.chunks.axismap import Slice
 from .....graph.chunks.block_reads import ByBlock
 from .....graph.few import ascending
 from .....graph.kinds.move import Move
-from .....graph.kinds.reduction import partial_dtype
 from .....graph.lowering.program import Apply, Generate, Load
 from ....config import config
 from ...buffers import Buffers
@@ -381,7 +380,7 @@ def _fold(plot: Plot, level: Level, dtype: DType, number: int | None) -> Total |
     on_lanes = target.kind in "fc" and UFUNCS.get(head, "add") == "add"
     fold = TileFold.of(plot.cut, tuple(level.reduce.axes), on_lanes)
     if head in MOMENTS:
-        return MOMENTS[head](plot, fold, partial_dtype(level.reduce, level.source, target))
+        return MOMENTS[head](plot, fold, level.partial)
     if head == "sum_some":
         if target.kind != "f" or target.itemsize not in (4, 8):
             raise NotCourse(head)
