@@ -11,13 +11,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
+
+from support.waiting import until
 
 settings.register_profile("windrow", max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "30")), deadline=None)
 settings.load_profile("windrow")
@@ -36,7 +37,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # what one worker's tests leave isn't l
 
 OWN = "TESTS_OF_WINDROW"
 os.environ[OWN] = str(os.getpid())  # by which processes are known that these tests have started
-SOURCE = Path(__file__).parents[1] / "src"
+TESTS = Path(__file__).parent
+SOURCE = TESTS.parent / "src"
 AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 AS_ROOT += ("PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM")
 
@@ -130,10 +132,10 @@ class Ended:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment for programs: our source, this Python's folder on PATH, root allowed to mpirun."""
+    """The environment for programs: our source and what tests share, this Python on PATH, root allowed to mpirun."""
     found = dict(os.environ) | dict.fromkeys(AS_ROOT, "1")
     found.pop("TF_NUM_INTRAOP_THREADS", None)  # windrow.ml sets it where a test imports it
-    found["PYTHONPATH"] = os.pathsep.join(p for p in (str(SOURCE), found.get("PYTHONPATH", "")) if p)
+    found["PYTHONPATH"] = os.pathsep.join(p for p in (str(SOURCE), str(TESTS), found.get("PYTHONPATH", "")) if p)
     found["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), found["PATH"]])
     return found | more
 
@@ -144,6 +146,15 @@ def mpirun(ranks: int, *, ulfm: bool = True) -> list[str]:
     assert tool is not None, "tests on ranks need an mpirun"
     fault = ["--with-ft", "ulfm"] if ulfm else []
     return [tool, *fault, "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plans_are_verified():
+    """Check each plan that a test makes in this process."""
+    from support.verified import verifying
+
+    with verifying():
+        yield
 
 
 @pytest.fixture
@@ -199,8 +210,9 @@ def nothing_left():
 
     before = ours()
     yield
-    deadline = 50
-    while (left := ours() - before) and (left := left - held_by_others(left)) and deadline:
-        deadline -= 1
-        time.sleep(0.1)
-    assert not left, left
+
+    def left() -> set[str]:
+        fresh = ours() - before
+        return fresh and fresh - held_by_others(fresh)
+
+    until(lambda: not left(), lambda: f"{left()} are gone", 5, 0.1)

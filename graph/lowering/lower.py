@@ -60,22 +60,22 @@ def lower(roots: list[Expr], stored: Callable[[str], bool], room: int = UNBOUNDE
         Bytes that there are for chunks.
     """
     simple = reduce_together(simplify(roots, stored), stored)
-    stages, homes = _write(simple, stored)
+    stages, homes = write_stages(simple, stored)
     often = find_read_often(stages, room)
     if often:
         simple = hold_sources(simple, often, stored)
-        stages, homes = _write(simple, stored)
+        stages, homes = write_stages(simple, stored)
     tokens = {root.token for root in simple}
     for _ in range(AGAIN):
         waiting = find_waiting(stages, tokens, room)
         if not waiting:
             break
         simple = make_again(simple, waiting, homes, stored)
-        stages, homes = _write(simple, stored)
+        stages, homes = write_stages(simple, stored)
     return stages
 
 
-def _write(simple: list[Expr], stored: Callable[[str], bool]) -> tuple[list[Stage], dict[str, str]]:
+def write_stages(simple: list[Expr], stored: Callable[[str], bool]) -> tuple[list[Stage], dict[str, str]]:
     """Return the stages of simplified expressions, and in which stage each node is computed, by tokens."""
     nodes = list(walk(simple, lambda node: stored(node.token)))
     for node in nodes:
