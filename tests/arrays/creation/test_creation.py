@@ -10,13 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import windrow as wr
-
-
-def same(got, expected):
-    made = got.compute()
-    assert made.dtype == expected.dtype == got.dtype
-    assert made.shape == expected.shape == got.shape
-    np.testing.assert_array_equal(made, expected)
+from support.arrays import same
 
 
 @pytest.mark.parametrize("chunks", ["auto", 2, -1])

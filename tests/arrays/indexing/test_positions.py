@@ -8,19 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.arrays import same
 
 CHUNKS = list(wr.testing.chunkings((4, 6)))
-
-
-def same(found, expected):
-    """Compare arrays, or tuples of them, in dtype as well."""
-    if isinstance(expected, tuple):
-        assert isinstance(found, tuple)
-        assert len(found) == len(expected)
-    for one, other in zip(*((v if isinstance(v, tuple) else (v,)) for v in (found, expected)), strict=True):
-        computed = np.asarray(one.compute())
-        np.testing.assert_array_equal(computed, other)
-        assert computed.dtype == np.asarray(other).dtype
 
 
 @given(

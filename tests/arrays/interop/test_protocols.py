@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.arrays import same
 
 DATA = np.arange(12.0).reshape(3, 4) - 3
 MASK = DATA % 2 == 0
@@ -20,14 +21,6 @@ GRIDS = [-1, ((2, 1), (1, 3))]
 
 def lazy(data, chunks=((2, 1), (1, 3))) -> Any:
     return wr.from_array(data, chunks=chunks)
-
-
-def same(got, expected):
-    assert isinstance(got, wr.Array)
-    made = np.asarray(got.compute())
-    assert made.dtype == np.asarray(expected).dtype == got.dtype
-    assert made.shape == np.shape(expected) == got.shape
-    np.testing.assert_array_equal(made, expected)
 
 
 # ---------------------------------------------------------------------- ufuncs

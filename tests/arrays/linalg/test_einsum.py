@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.arrays import lazies
 from windrow.graph.expr.expr import walk
 
 RNG = np.random.default_rng(6)
@@ -21,12 +22,6 @@ def check(got, expected):
     assert got.dtype == expected.dtype
     loose = 1e-4 if expected.dtype.char in "fF" else 1e-12
     np.testing.assert_allclose(got.compute(), expected, rtol=loose, atol=loose)
-
-
-def lazies(a):
-    """The same array in one chunk, in small ones, in uneven ones."""
-    uneven = tuple((1, n - 1) if n > 1 else (n,) for n in a.shape)
-    return [wr.from_array(a, chunks=chunks) for chunks in (-1, 2, uneven)]
 
 
 FORMS = [

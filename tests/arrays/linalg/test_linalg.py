@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support import arrays
+from support.arrays import lazies
 from windrow.arrays.linalg.factors import definite, elimination, orthogonal, singular, tall
 
 LA = wr.linalg
@@ -37,27 +39,15 @@ def conditioned(m, n, condition, dtype="f8"):
 
 
 def close(got, expected, dtype=None):
-    """Compare with what NumPy gives, up to rounding relative to the largest element."""
-    expected = np.asarray(expected)
-    assert got.shape == expected.shape
-    assert got.dtype == expected.dtype
-    made = np.asarray(got.compute())
-    assert made.dtype == expected.dtype
-    loose = 2e-4 if np.finfo(np.result_type(dtype or expected.dtype, "f4")).bits == 32 else 1e-11
-    size = np.abs(expected).max(initial=0)
-    np.testing.assert_allclose(made, expected, rtol=loose, atol=loose * (size if np.isfinite(size) else 1))
+    """Compare with what NumPy gives, up to rounding in the precision of what was computed with."""
+    single = np.finfo(np.result_type(dtype or np.asarray(expected).dtype, "f4")).bits == 32
+    arrays.close(got, expected, 2e-4 if single else 1e-11, 0)
 
 
 def orthonormal(q, tolerance=1e-13):
     q = np.asarray(q)
     gap = q.conj().swapaxes(-1, -2) @ q - np.eye(q.shape[-1])
     assert np.abs(gap).max(initial=0) < (tolerance if q.real.dtype == np.float64 else 1e-5)
-
-
-def lazies(a):
-    """The same matrices in one chunk, in small ones, in uneven ones."""
-    uneven = tuple((1, n - 1) if n > 1 else (n,) for n in a.shape)
-    return [wr.from_array(a, chunks=chunks) for chunks in (-1, 2, uneven)]
 
 
 STACKS = [(4, 4), (3, 5, 5), (2, 3, 1, 1), (0, 3, 3), (2, 0, 0), (0, 0), (7, 7)]

@@ -10,38 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.arrays import same
 
 RNG = np.random.default_rng(8)
 DATA = RNG.integers(-9, 9, (6, 8, 5))
 CHUNKS = [-1, (4, 3, 2), ((1, 5), (2, 2, 4), (5,))]
 
 
-def same(lazy, expected, rtol=0.0):
-    made = np.asarray(lazy.compute())
-    assert lazy.dtype == made.dtype == expected.dtype
-    assert made.shape == expected.shape
-    np.testing.assert_allclose(made, expected, rtol=rtol) if rtol else np.testing.assert_array_equal(made, expected)
-
-
-def all_same(lazies, expected, rtol=0.0):
-    assert len(lazies) == len(expected)
-    for lazy, wanted in zip(lazies, expected, strict=True):
-        same(lazy, wanted, rtol)
-
-
 @pytest.mark.parametrize("chunks", CHUNKS)
 def test_splitting(chunks):
     x = wr.from_array(DATA, chunks=chunks)
     for cuts in (1, 2, [1, 5], [3, 2, 9], []):
-        all_same(np.split(x, cuts), np.split(DATA, cuts))
-        all_same(np.vsplit(x, cuts), np.vsplit(DATA, cuts))
-        all_same(np.hsplit(x, cuts), np.hsplit(DATA, cuts))
-        all_same(np.split(x, cuts, axis=-2), np.split(DATA, cuts, axis=-2))
-        all_same(np.array_split(x, cuts, 2), np.array_split(DATA, cuts, 2))
-    all_same(np.dsplit(x, 5), np.dsplit(DATA, 5))
-    all_same(np.hsplit(x[0, :, 0], 4), np.hsplit(DATA[0, :, 0], 4))
-    all_same(np.array_split(x, 4), np.array_split(DATA, 4))
-    all_same(np.array_split(x, 9), np.array_split(DATA, 9))
+        same(np.split(x, cuts), np.split(DATA, cuts))
+        same(np.vsplit(x, cuts), np.vsplit(DATA, cuts))
+        same(np.hsplit(x, cuts), np.hsplit(DATA, cuts))
+        same(np.split(x, cuts, axis=-2), np.split(DATA, cuts, axis=-2))
+        same(np.array_split(x, cuts, 2), np.array_split(DATA, cuts, 2))
+    same(np.dsplit(x, 5), np.dsplit(DATA, 5))
+    same(np.hsplit(x[0, :, 0], 4), np.hsplit(DATA[0, :, 0], 4))
+    same(np.array_split(x, 4), np.array_split(DATA, 4))
+    same(np.array_split(x, 9), np.array_split(DATA, 9))
 
 
 def test_bad_splits():
@@ -61,7 +49,7 @@ def test_stacking(chunks):
     for name in ("atleast_1d", "atleast_2d", "atleast_3d"):
         for part in ((0, 0, 0), (0, 0), 0, ...):
             same(getattr(np, name)(x[part]), getattr(np, name)(DATA[part]))
-        all_same(getattr(wr, name)(x[0], x[0, 0]), getattr(np, name)(DATA[0], DATA[0, 0]))
+        same(getattr(wr, name)(x[0], x[0, 0]), getattr(np, name)(DATA[0], DATA[0, 0]))
     for part in ((0, 0), 0, ...):
         same(np.dstack([x[part], x[part]]), np.dstack([DATA[part], DATA[part]]))
         same(np.column_stack([x[part], x[part]]), np.column_stack([DATA[part], DATA[part]]))
@@ -96,8 +84,8 @@ def test_meshgrid(indexing, sparse):
             if n
             else wr.meshgrid()
         )
-        all_same(lazy, np.meshgrid(*lines[:n], indexing=indexing, sparse=sparse))
-    all_same(wr.meshgrid(wr.asarray(2.0), [1, 2], sparse=sparse), np.meshgrid(2.0, [1, 2], sparse=sparse))
+        same(lazy, np.meshgrid(*lines[:n], indexing=indexing, sparse=sparse))
+    same(wr.meshgrid(wr.asarray(2.0), [1, 2], sparse=sparse), np.meshgrid(2.0, [1, 2], sparse=sparse))
     if not sparse:
         x, _ = wr.meshgrid(wr.arange(9, chunks=4), wr.arange(5, chunks=2))
         assert x.chunks == ((2, 2, 1), (4, 4, 1))
@@ -108,7 +96,7 @@ def test_meshgrid(indexing, sparse):
 def test_positions():
     for shape in ((3, 4), (5,), (2, 0), ()):
         same(wr.indices(shape, chunks=2), np.indices(shape))
-        all_same(wr.indices(shape, np.float32, True), np.indices(shape, np.float32, True))
+        same(wr.indices(shape, np.float32, True), np.indices(shape, np.float32, True))
     same(wr.fromfunction(lambda i, j: i * 10 + j, (4, 5), chunks=3), np.fromfunction(lambda i, j: i * 10 + j, (4, 5)))
     same(wr.fromfunction(lambda i, by: i % by, (4,), dtype=int, by=3), np.arange(4) % 3)
     for key in (
@@ -117,7 +105,7 @@ def test_positions():
     ):  # fmt: skip
         same(wr.mgrid[key], np.mgrid[key], 1e-15)
         expected, lazy = np.ogrid[key], wr.ogrid[key]
-        all_same(
+        same(
             lazy if isinstance(lazy, tuple) else (lazy,),
             expected if isinstance(expected, tuple) else (expected,),
             1e-15,
@@ -281,7 +269,7 @@ def test_packing_bits(axis, order):
 def test_parts_put_together_again(seed, sizes, cuts):
     data = np.random.default_rng(seed).integers(-5, 5, (sum(sizes), 3))
     x = wr.from_array(data, chunks=(tuple(sizes), 2))
-    all_same(wr.array_split(x, cuts), np.array_split(data, cuts))
+    same(wr.array_split(x, cuts), np.array_split(data, cuts))
     borders = sorted(abs(c) for c in cuts)
     same(wr.concatenate(wr.split(x, borders)), data)
     same(wr.packbits(x > 0, 0), np.packbits(data > 0, 0))

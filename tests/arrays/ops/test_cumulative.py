@@ -6,6 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.arrays import close
 from windrow.arrays.ops.reductions.cumulative import accumulate
 from windrow.graph.expr.expr import walk
 from windrow.graph.kinds.mapping import BlockFunction
@@ -26,14 +27,8 @@ def some(shape, dtype, seed=0):
 
 
 def same(lazy, expected):
-    assert (lazy.shape, lazy.dtype) == (expected.shape, expected.dtype)
-    found = lazy.compute()
-    if expected.dtype.kind in "fc":
-        eps = float(np.finfo(expected.dtype).eps)
-        largest = np.abs(expected[np.isfinite(expected)]).max(initial=1)
-        np.testing.assert_allclose(found, expected, rtol=60 * eps, atol=60 * eps * largest)
-    else:
-        np.testing.assert_array_equal(found, expected)
+    inexact = expected.dtype.kind in "fc"
+    close(lazy, expected, 60 * float(np.finfo(expected.dtype).eps) if inexact else 0.0, 1)
 
 
 @st.composite

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.arrays import same
 from windrow.arrays.ops.elementwise.ufunc import Ufunc
 from windrow.arrays.ops.elementwise.ufuncs import UFUNCS
 
@@ -38,14 +39,6 @@ def kinds_of(name: str) -> list[str]:
             continue
         found.append(kind)
     return found
-
-
-def same(got, expected):
-    for one, other in zip(got, expected, strict=True) if isinstance(expected, tuple) else [(got, expected)]:
-        made = one.compute()
-        assert made.dtype == other.dtype == one.dtype
-        assert made.shape == other.shape == one.shape
-        np.testing.assert_array_equal(made, other)
 
 
 def test_all_of_numpy_is_here():

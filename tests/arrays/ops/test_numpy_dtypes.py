@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import windrow as wr
+from support import arrays
 
 BIG = np.array([3.0, 1.0, np.nan, np.inf], ">f8")
 WHOLE = np.array([3, 1, 2, 1], ">i4")
@@ -16,13 +19,7 @@ def lazy(a, chunks=2):
     return wr.from_array(np.array(a), chunks=chunks if np.ndim(a) else -1)
 
 
-def same(found, expected):
-    found = tuple(found) if isinstance(found, tuple | list) else (found,)
-    expected = tuple(expected) if isinstance(expected, tuple | list) else (expected,)
-    assert len(found) == len(expected)
-    for ours, theirs in zip(found, expected, strict=True):
-        assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
-        np.testing.assert_array_almost_equal(ours.compute(), theirs)
+same = partial(arrays.same, atol=1.5e-6)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +56,7 @@ def test_byte_order_of_percentiles(name, q, axis, length):
             asked = {"axis": axis, "method": method, "keepdims": keepdims}
             found, expected = getattr(wr, name)(x, q, **asked), getattr(np, name)(a, q, **asked)
             assert (found.dtype, found.compute().dtype) == (expected.dtype, expected.dtype)
-            same(found, np.asarray(expected))
+            same(found, expected)
     if axis in (0, 1) and name == "percentile":
         asked = {"axis": axis, "method": "inverted_cdf", "weights": np.arange(1, a.shape[axis] + 1)}
         found, expected = getattr(wr, name)(x, q, **asked), getattr(np, name)(a, q, **asked)

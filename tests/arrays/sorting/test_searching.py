@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import windrow as wr
+from support.arrays import same
 
 DATA = np.arange(7 * 5 * 6).reshape(7, 5, 6) * 7 % 4
 CHUNKS = [-1, (3, 2, 4), 3, ((0, 7), (1, 4), (6, 0))]
@@ -17,10 +18,6 @@ CHUNKS = [-1, (3, 2, 4), 3, ((0, 7), (1, 4), (6, 0))]
 @pytest.fixture(params=CHUNKS, ids=range(len(CHUNKS)))
 def x(request):
     return wr.from_array(DATA, chunks=request.param)
-
-
-def same(found, expected):
-    np.testing.assert_array_equal(found.compute(), expected, strict=True)
 
 
 def test_nonzero(x):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.arrays import same
 from windrow.arrays.chunking import coalesce
 
 DTYPES = ["f8", "f4", "i8", "u1", "?", "c16", "M8[s]", "U2"]
@@ -51,13 +52,6 @@ def pairs(draw):
     """Two arrays of one dtype."""
     dtype = np.dtype(draw(st.sampled_from(DTYPES)))
     return draw(lines(dtype)), draw(lines(dtype))
-
-
-def same(found, wanted):
-    found, wanted = np.asarray(found.compute()), np.asarray(wanted)
-    assert found.dtype == wanted.dtype
-    assert found.shape == wanted.shape
-    assert np.array_equal(found, wanted, equal_nan=found.dtype.kind in "fcmM")
 
 
 def distinct(x):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.arrays import same
 from windrow.scheduler.session.cluster import session
 from windrow.workers.kernels.blocks.statistics import histograms
 
@@ -27,13 +28,6 @@ FORMS = [
     {"bins": 12, "weights": WEIGHTS + 1j},
     {"bins": 5, "range": (2, 9), "weights": WEIGHTS.astype("f4")},
 ]
-
-
-def same(lazy, expected, rtol=0.0):
-    made = lazy.compute()
-    assert lazy.dtype == made.dtype == expected.dtype
-    assert lazy.shape == made.shape == expected.shape
-    np.testing.assert_allclose(made, expected, rtol=rtol)
 
 
 def whole(dtype):

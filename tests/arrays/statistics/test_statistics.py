@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.arrays import same
 
 RNG = np.random.default_rng(5)
 PLAIN = RNG.uniform(0.5, 1.5, (7, 5, 6))
@@ -31,18 +32,6 @@ def numpys(function, *args, **keywords):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         return function(*args, **keywords)
-
-
-def same(lazy, expected, rtol=0.0, atol=0.0):
-    """Compute, and compare values, dtype, shape and type."""
-    made = lazy.compute()
-    assert lazy.dtype == made.dtype == np.asarray(expected).dtype
-    assert made.shape == np.shape(expected)
-    assert isinstance(made, np.ndarray) == isinstance(expected, np.ndarray)
-    if rtol:
-        np.testing.assert_allclose(made, expected, rtol=rtol, atol=atol)
-    else:
-        np.testing.assert_array_equal(made, expected)
 
 
 def tolerance(dtype):
@@ -312,3 +301,14 @@ def test_products_of_long_operands():
 def test_times_that_are_missing_stay_or_go_as_in_numpy(name):
     times = np.array([1, 2, "NaT", 5], "m8[s]")
     same(getattr(wr, name)(wr.from_array(times, chunks=3)), getattr(np, name)(times))
+
+
+@pytest.mark.parametrize("name", ["nanvar", "nanstd", "var", "std"])
+def test_as_many_degrees_of_freedom_as_elements(name):
+    x = np.array([[1.0, np.nan, 3.0], [4.0, 5.0, 6.0], [np.nan, np.nan, 2.0]])
+    for ddof in (1, 2, 3, 4):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = getattr(np, name)(x, axis=1, ddof=ddof)
+            got = getattr(wr, name)(wr.from_array(x, chunks=2), axis=1, ddof=ddof).compute()
+        np.testing.assert_allclose(got, expected)

@@ -8,17 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.arrays import same
 
 RNG = np.random.default_rng(9)
 DATA = RNG.standard_normal((6, 8, 5))
 CHUNKS = [-1, (4, 3, 2), ((1, 5), (2, 2, 4), (5,))]
-
-
-def same(lazy, expected, rtol=0.0):
-    made = np.asarray(lazy.compute())
-    assert lazy.dtype == made.dtype == np.asarray(expected).dtype
-    assert lazy.shape == made.shape == np.shape(expected)
-    np.testing.assert_allclose(made, expected, rtol=rtol, atol=rtol)
 
 
 def ends(x, scale=1):

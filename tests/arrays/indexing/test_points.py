@@ -1,8 +1,6 @@
-"""Corners that changes of single lines would get past other tests, held against NumPy."""
+"""Single positions that are read and set, by integers and by masks: many chunks, repeated positions, too few values."""
 
 from __future__ import annotations
-
-import warnings
 
 import numpy as np
 import pytest
@@ -23,19 +21,6 @@ def test_more_chunks_than_sixteen_bits_count():
     lazy[at] = -np.arange(8)
     x[at] = -np.arange(8)
     np.testing.assert_array_equal(lazy.compute(), x)
-
-
-@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap", "maximum", "linear_ramp"])
-@pytest.mark.parametrize("part", [slice(2, 5), slice(7, 1, -2), slice(3, None), slice(None, -4)])
-def test_pad_of_a_slice(mode, part):
-    """What is beyond a slice is no margin of it."""
-    x = np.arange(1.0, 13) ** 2
-    for chunks in (2, 5, 12):
-        got = wr.pad(wr.from_array(x, chunks=chunks)[part], (2, 1), mode=mode)
-        np.testing.assert_array_equal(got.compute(), np.pad(x[part], (2, 1), mode=mode))
-    table = np.arange(30.0).reshape(5, 6)
-    got = wr.pad(wr.from_array(table, chunks=2)[1:4, ::-2], ((1, 2), (2, 0)), mode=mode)
-    np.testing.assert_array_equal(got.compute(), np.pad(table[1:4, ::-2], ((1, 2), (2, 0)), mode=mode))
 
 
 def test_the_last_of_several_values_for_one_position_stays():
@@ -70,14 +55,3 @@ def test_values_for_a_lazy_mask_are_as_many_as_it_has(count):
 
     with pytest.raises(ValueError):
         set_and_compute()
-
-
-@pytest.mark.parametrize("name", ["nanvar", "nanstd", "var", "std"])
-def test_as_many_degrees_of_freedom_as_elements(name):
-    x = np.array([[1.0, np.nan, 3.0], [4.0, 5.0, 6.0], [np.nan, np.nan, 2.0]])
-    for ddof in (1, 2, 3, 4):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            expected = getattr(np, name)(x, axis=1, ddof=ddof)
-            got = getattr(wr, name)(wr.from_array(x, chunks=2), axis=1, ddof=ddof).compute()
-        np.testing.assert_allclose(got, expected)
