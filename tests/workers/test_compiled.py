@@ -6,13 +6,13 @@ import math
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
+from support.counting import count_calls
 from windrow.graph.chunks.grid import Axis, Grid
 from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.elementwise import Elementwise, Scalar, result_dtype
@@ -404,16 +404,10 @@ def test_a_folder_that_others_can_write_is_not_used(cache):
     assert not list(cache.iterdir())
 
 
-def test_finding_a_kernel_takes_microseconds():
+def test_finding_a_kernel_takes_few_calls():
     frame = frame_of(call("add", source(np.arange(3000.0)), 1.0))
     dispatch._function(frame)
-    times = []
-    for _ in range(20):
-        begin = time.thread_time()
-        for _ in range(100):
-            dispatch._function(frame)
-        times.append((time.thread_time() - begin) / 100)
-    assert min(times) < 2e-5
+    assert count_calls(lambda: dispatch._function(frame)) < 20
 
 
 @pytest.mark.parametrize("jit", ["auto", "on"])
