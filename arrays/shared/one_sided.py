@@ -205,7 +205,7 @@ def sync(*arrays: Symmetric | Replicated, comm: Any = None) -> None:
                 bad("sync", f"arrays[{number}]", array, "an array that shared.symmetric or shared.replicated has made")
             )
     if arrays:
-        together("sync", arrays, comm, ("keep", None))
+        together("sync", arrays, comm)
 
 
 def _fill(operation: str, fill: Any, dtype: np.dtype[Any]) -> Any:

@@ -22,7 +22,6 @@ import numpy as np
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, ClusterError, bad
 from ...graph.expr import origin
-from ...scheduler.engine.lazy_services import BOARD
 from ...scheduler.session.cluster import running, session
 from ...scheduler.session.session import Session
 from ...scheduler.tasks.arrays import ArrayArgument
@@ -35,6 +34,7 @@ from ...workers.tasks.current import current_task
 from ...workers.tasks.lending import LARGE
 from ...workers.tasks.needs import fill_in, fill_in_own
 from ...workers.tasks.programs import run_program
+from ...workers.wire.task_messages import BoardMessage
 from ..base import ArrayBase
 from ..execution.compute import persist_array
 from ..user_functions.travel.pickling import find_state, name_of, pickler, refuse_captured
@@ -94,7 +94,7 @@ def own_session(operation: str) -> Session:
 
 def own_dispatcher(operation: str) -> Dispatcher:
     """Return what runs tasks for the driver's script; see `own_session`."""
-    board: Dispatcher = own_session(operation).calls.provided(BOARD)
+    board: Dispatcher = own_session(operation).calls.provided(BoardMessage)
     return board
 
 
@@ -105,7 +105,7 @@ def dispatcher(operation: str) -> Runner:
         return own_dispatcher(operation)
     rank = task.service.rank
     if own_rank() is None:  # the driver's process
-        own: Dispatcher = rank.calls.provided(BOARD)
+        own: Dispatcher = rank.calls.provided(BoardMessage)
         return own
     numbers.begin(rank.rank)
     return remote_runner(rank)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ...workers.wire.shared_messages import SpaceMessage
+from ...workers.wire.task_messages import BoardMessage
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .engine import Engine
-
-BOARD = "task board: "
-_OFFERS = {"space.": ("..shared.spaces", "Spaces"), BOARD: ("..tasks.dispatcher", "Dispatcher")}
 
 
 def offer_services(engine: Engine) -> None:
     """Have each of the services begin when it is first asked for."""
-    for prefix, (module, name) in _OFFERS.items():
-        engine.local.calls.offer(prefix, _beginner(engine, module, name))
+    calls = engine.local.calls
+    calls.offer(SpaceMessage, lambda: _load("..shared.spaces").Spaces(engine))
+    calls.offer(BoardMessage, lambda: _load("..tasks.dispatcher").Dispatcher(engine))
 
 
-def _beginner(engine: Engine, module: str, name: str) -> Callable[[], Any]:
-    return lambda: getattr(importlib.import_module(module, __package__), name)(engine)
+def _load(module: str) -> Any:
+    return importlib.import_module(module, __package__)

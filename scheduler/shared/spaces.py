@@ -21,7 +21,18 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ClusterError
 from ...workers.shared.shared_objects import SharedName
-from ...workers.shared.space import Offer, Space, SpaceAnswer
+from ...workers.shared.space import Space
+from ...workers.wire.shared_messages import (
+    Offer,
+    SpaceAnswer,
+    SpaceBack,
+    SpaceCame,
+    SpaceFind,
+    SpaceMessage,
+    SpacePut,
+    SpaceTags,
+    SpaceWithdraw,
+)
 from ..session.job import Ask
 
 if TYPE_CHECKING:
@@ -50,31 +61,18 @@ class _Item:
 
 
 @dataclass(eq=False)
-class _Waiter:
-    question: Question
-    ticket: bytes
-    tag: Hashable
-    take: bool
-    batch: int
-
-
-@dataclass(eq=False)
 class _Loan:
     """An item that was given to somebody who may not have mapped it yet, or whose batch may come to nothing."""
 
     store: _Store
-    tag: Hashable
     item: _Item
-    taken: bool
-    rank: int
-    batch: int
-    ticket: bytes
+    question: Question[SpaceFind]
 
 
 @dataclass(eq=False)
 class _Store:
     items: dict[Hashable, list[_Item]] = field(default_factory=dict)
-    waiting: list[_Waiter] = field(default_factory=list)
+    waiting: list[Question[SpaceFind]] = field(default_factory=list)
     named: list[Any] = field(default_factory=list)
     """What objects name that were put here, such as shared ones: they are to be there as long as the space is."""
 
@@ -108,8 +106,12 @@ class Spaces:
         self._loans: dict[int, _Loan] = {}
         self._numbers = itertools.count(1)
         calls = engine.local.calls
-        for name in ("put", "find", "withdraw", "back", "came", "tags"):
-            calls.serve(f"space.{name}", getattr(self, f"_on_{name}"))
+        calls.serve(SpacePut, self._on_put)
+        calls.serve(SpaceFind, self._on_find)
+        calls.serve(SpaceWithdraw, self._on_withdraw)
+        calls.serve(SpaceBack, self._on_back)
+        calls.serve(SpaceCame, self._on_came)
+        calls.serve(SpaceTags, self._on_tags)
         calls.when_lost(self._on_lost)
         engine.after.append(self._settle)
 
@@ -120,8 +122,8 @@ class Spaces:
     def end(self, token: bytes) -> None:
         """Let go of a space, and tell those who wait there."""
         store = self._stores.pop(token, None)
-        for waiter in store.waiting if store is not None else ():
-            waiter.question.fail(ClusterError("get: the space is gone: the driver has let go of it"))
+        for question in store.waiting if store is not None else ():
+            question.fail(ClusterError("get: the space is gone: the driver has let go of it"))
 
     def count_bytes(self) -> int:
         """Return how many bytes lie in spaces."""
@@ -139,12 +141,12 @@ class Spaces:
             return
         for batch, counts in ended:
             for store in self._stores.values():
-                store.waiting = [each for each in store.waiting if each.batch != batch]
+                store.waiting = [each for each in store.waiting if each.message.batch != batch]
             for store, tag, item in self._put.pop(batch, ()):
                 if not counts and not store.remove(tag, item):
                     item.withdrawn = True
             for number, loan in list(self._loans.items()):
-                if loan.batch == batch:
+                if loan.question.message.batch == batch:
                     self._end_loan(number, back=not counts)
         for store in self._stores.values():
             self._serve(store)
@@ -157,64 +159,58 @@ class Spaces:
 
     # ---------------------------------------------------------------- questions
 
-    def _on_put(self, question: Question) -> None:
-        token, batch, tag, packed, named = question.what
-        store = self._find(token)
+    def _on_put(self, question: Question[SpacePut]) -> None:
+        message, packed = question.message, question.message.packed
+        store = self._find(message.token)
         taken = _take_over(packed) if isinstance(packed, Offer) else packed
         if taken is None:
             question.reply(False)
             return
         item = _Item(next(self._numbers), taken)
-        store.named += named
-        store.add(tag, item)
-        if self._runs(batch):
-            self._put.setdefault(batch, []).append((store, tag, item))
+        store.named += message.named
+        store.add(message.tag, item)
+        if self._runs(message.batch):
+            self._put.setdefault(message.batch, []).append((store, message.tag, item))
         question.reply(True)
         self._serve(store)
 
-    def _on_find(self, question: Question) -> None:
-        token, batch, ticket, tag, take, now = question.what
-        store = self._find(token)
-        waiter = _Waiter(question, ticket, tag, take, batch)
-        if not self._give(store, waiter):
-            if now:
+    def _on_find(self, question: Question[SpaceFind]) -> None:
+        store = self._find(question.message.token)
+        if not self._give(store, question):
+            if question.message.now:
                 question.reply(None)
             else:
-                store.waiting.append(waiter)
+                store.waiting.append(question)
 
-    def _on_withdraw(self, question: Question) -> None:
-        """End a wait that has lasted long enough; who was given something meanwhile has it."""
-        token, ticket = question.what
-        store = self._find(token)
-        for waiter in [each for each in store.waiting if each.ticket == ticket]:
-            store.waiting.remove(waiter)
-            waiter.question.reply(None)
-        question.reply()
+    def _on_withdraw(self, question: Question[SpaceWithdraw]) -> None:
+        store, ticket = self._find(question.message.token), question.message.ticket
+        for each in [each for each in store.waiting if each.message.ticket == ticket]:
+            store.waiting.remove(each)
+            each.reply(None)
+        question.reply(None)
 
-    def _on_back(self, question: Question) -> None:
-        """End a wait that was interrupted; what was given goes back."""
-        token, ticket = question.what
-        store = self._find(token)
-        store.waiting = [each for each in store.waiting if each.ticket != ticket]
+    def _on_back(self, question: Question[SpaceBack]) -> None:
+        store, ticket = self._find(question.message.token), question.message.ticket
+        store.waiting = [each for each in store.waiting if each.message.ticket != ticket]
         for number, loan in list(self._loans.items()):
-            if loan.ticket == ticket:
+            if loan.question.message.ticket == ticket:
                 self._end_loan(number, back=True)
         self._serve(store)
 
-    def _on_came(self, question: Question) -> None:
-        number, batch = question.what
-        if number in self._loans and not self._runs(batch):
+    def _on_came(self, question: Question[SpaceCame]) -> None:
+        number = question.message.number
+        if number in self._loans and not self._runs(question.message.batch):
             self._end_loan(number, back=False)
 
-    def _on_tags(self, question: Question) -> None:
-        (token,) = question.what
-        question.reply({tag: len(items) for tag, items in self._find(token).items.items()})
+    def _on_tags(self, question: Question[SpaceTags]) -> None:
+        store = self._find(question.message.token)
+        question.reply({tag: len(items) for tag, items in store.items.items()})
 
     def _on_lost(self, ranks: tuple[int, ...]) -> None:
         for store in self._stores.values():
-            store.waiting = [each for each in store.waiting if each.question.rank not in ranks]
+            store.waiting = [each for each in store.waiting if each.rank not in ranks]
         for number, loan in list(self._loans.items()):
-            if loan.rank in ranks and not self._runs(loan.batch):
+            if loan.question.rank in ranks and not self._runs(loan.question.message.batch):
                 self._end_loan(number, back=True)
         for store in self._stores.values():
             self._serve(store)
@@ -227,24 +223,23 @@ class Spaces:
     def _serve(self, store: _Store) -> None:
         store.waiting = [each for each in store.waiting if not self._give(store, each)]
 
-    def _give(self, store: _Store, waiter: _Waiter) -> bool:
-        items = store.items.get(waiter.tag)
+    def _give(self, store: _Store, question: Question[SpaceFind]) -> bool:
+        tag, take = question.message.tag, question.message.take
+        items = store.items.get(tag)
         if not items:
             return False
         item = items[0]
-        if waiter.take:
-            store.remove(waiter.tag, item)
+        if take:
+            store.remove(tag, item)
         number = next(self._numbers)
-        self._loans[number] = _Loan(
-            store, waiter.tag, item, waiter.take, waiter.question.rank, waiter.batch, waiter.ticket
-        )
-        waiter.question.reply(SpaceAnswer(number, item.packed))
+        self._loans[number] = _Loan(store, item, question)
+        question.reply(SpaceAnswer(number, item.packed))
         return True
 
     def _end_loan(self, number: int, back: bool) -> None:
         loan = self._loans.pop(number)
-        if back and loan.taken and not loan.item.withdrawn:
-            loan.store.add(loan.tag, loan.item)
+        if back and loan.question.message.take and not loan.item.withdrawn:
+            loan.store.add(loan.question.message.tag, loan.item)
 
 
 def _take_over(offer: Offer) -> SharedName | None:
@@ -267,7 +262,7 @@ def _take_over(offer: Offer) -> SharedName | None:
 
 def spaces(engine: Engine) -> Spaces:
     """Return an engine's spaces."""
-    provided: Spaces = engine.local.calls.provided("space.")
+    provided: Spaces = engine.local.calls.provided(SpaceMessage)
     return provided
 
 

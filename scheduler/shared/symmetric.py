@@ -17,6 +17,7 @@ import time
 import weakref
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import repeat
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,21 +28,35 @@ from ...workers.shared.one_sided.base import OneSided
 from ...workers.shared.one_sided.local_parts import ArraySpec, LocalArray, PartLayout, Undone
 from ...workers.shared.one_sided.memory import OwnPart, PartPlace
 from ...workers.shared.one_sided.replicated import Replicated
-from ...workers.shared.one_sided.site import PREFIX, held
+from ...workers.shared.one_sided.site import held
 from ...workers.shared.serial_thread import SerialThread
+from ...workers.wire.one_sided_messages import (
+    DropArray,
+    EnterEpoch,
+    KeepPart,
+    MakePart,
+    MapParts,
+    PutKept,
+    ReduceCopies,
+    ReduceShare,
+    SyncArrays,
+    TakeKept,
+)
 from ...workers.wire.rpc import LOOK
 from ..ledger.stage_record import BlockState
 from ..session.job import Ask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ...graph.lowering.stage import Stage
-    from ...workers.wire.rpc import Question
+    from ...workers.wire.protocol import RankMessage, Reply
+    from ...workers.wire.rpc import Question, Sent
     from ..engine.engine import Engine
     from ..ledger.stage_record import StageRecord
 
 log = logging.getLogger("windrow")
+Array = np.ndarray[Any, Any]
 Kind = TypeVar("Kind", bound=OneSided)
 
 
@@ -84,9 +99,10 @@ class Coordinator:
         engine.before.append(note_use)
         self.calls.when_lost(self._on_lost)
         engine.anew.append(self._on_anew)
-        self.calls.serve(f"{PREFIX}together", self._take)
-        self.calls.serve(f"{PREFIX}put", self._put)
-        self.calls.serve(f"{PREFIX}take", lambda question: question.reply(self._give(*question.what)))
+        self.calls.serve(SyncArrays, lambda question: self._answer(question, self._sync))
+        self.calls.serve(ReduceCopies, lambda question: self._answer(question, self._reduce))
+        self.calls.serve(PutKept, self._put)
+        self.calls.serve(TakeKept, self._give)
 
     # ---------------------------------------------------------------- the thread
 
@@ -115,13 +131,12 @@ class Coordinator:
             raise error
         return value
 
-    def _ask_all(self, ranks: Sequence[int], service: str, *what: Any, limit: float, each: Any = None) -> list[Any]:
-        """Ask several ranks at once, and return their answers; `each` has what is asked of one alone."""
+    def _ask_all(self, ranks: Sequence[int], messages: Iterable[RankMessage[Reply]], limit: float) -> list[Reply]:
+        """Ask several ranks at once, and return their answers."""
         asked = []
         try:
-            for number, rank in enumerate(ranks):
-                more = () if each is None else each[number]
-                asked.append(self.calls.begin(rank, PREFIX + service, *what, *more))
+            for rank, message in zip(ranks, messages, strict=False):
+                asked.append(self.calls.begin(rank, message))
             return [pending.result(limit) for pending in asked]
         except WaitTimeout as error:
             raise ClusterError(str(error)) from None
@@ -155,8 +170,8 @@ class Coordinator:
             layout = PartLayout.deal(spec, self.number, ranks)
             limit = 60 + spec.nbytes * (len(ranks) if spec.copies else 1) / 1e8
             try:
-                places = self._ask_all(ranks, "make", spec, layout, entry.kept, entry.place, limit=limit)
-                self._ask_all(ranks, "map", spec.token, layout, places, limit=60)
+                places = self._ask_all(ranks, repeat(MakePart(spec, layout, entry.kept, entry.place)), limit)
+                self._ask_all(ranks, repeat(MapParts(spec.token, layout, places)), 60)
             except ClusterError:
                 if self._closed() or not self._has_lost(layout):
                     raise
@@ -174,33 +189,30 @@ class Coordinator:
         for rank, alive in enumerate(engine.ledger.alive):
             if alive:
                 try:
-                    self.calls.tell(rank, f"{PREFIX}drop", token)
+                    self.calls.tell(rank, DropArray(token))
                 except ClusterError:  # closed
                     return
 
     # ---------------------------------------------------------------- what is done together
 
-    def _take(self, question: Question) -> None:
-        token, began, what = question.what
+    def _answer(self, question: Question[Sent], act: Callable[[Sent], None]) -> None:
+        """Have the thread do what is asked, and answer."""
+        self.work(
+            partial(act, question.message),
+            lambda _, error: question.fail(error) if error is not None else question.reply(None),
+        )
 
-        def done(value: Any, error: BaseException | None) -> None:
-            question.fail(error) if error is not None else question.reply(value)
-
-        self.work(partial(self._together, token, began, what), done)
-
-    def _together(self, tokens: tuple[bytes, ...], began: int | None, what: tuple[str, Any]) -> None:
-        """Do something with whole arrays; with `began` in a rank program that began after that death."""
-        entries = [self._entry(token) for token in tokens]
-        if began is not None and began != self.number:
+    def _sync(self, message: SyncArrays) -> None:
+        entries = [self._entry(token) for token in message.tokens]
+        if message.began is not None and message.began != self.number:
             raise Undone(f"{entries[0].spec.text} is back at what its last sync() has kept: a rank was lost")
-        if what[0] == "keep":
-            self._keep(entries, began is not None)
-            return
-        (entry,) = entries
-        ranks = entry.ranks
-        limit = 60 + entry.spec.nbytes * len(ranks) / 1e8
-        each = [(k, len(ranks)) for k in range(len(ranks))]
-        self._ask_all(ranks, "fold", entry.spec.token, entry.number, what[1], limit=limit, each=each)
+        self._keep(entries, message.began is not None)
+
+    def _reduce(self, message: ReduceCopies) -> None:
+        entry = self._entry(message.token)
+        count, number = len(entry.ranks), entry.number
+        shares = [ReduceShare(message.token, number, message.operation, k, count) for k in range(count)]
+        self._ask_all(entry.ranks, shares, 60 + entry.spec.nbytes * count / 1e8)
 
     def _entry(self, token: bytes) -> _Entry:
         entry = self.entries.get(token)
@@ -248,7 +260,7 @@ class Coordinator:
             entry.parts[kept] = OwnPart(f"{spec.token.hex()}-kept-{kept}", spec.nbytes)
             place = entry.parts[kept].place
         limit = 60 + spec.nbytes / 1e8
-        self._ask_all(entry.ranks, "keep", spec.token, entry.number, kept, entry.kept, place, limit=limit)
+        self._ask_all(entry.ranks, repeat(KeepPart(spec.token, entry.number, kept, entry.kept, place)), limit)
 
     def _has_lost(self, layout: PartLayout | None) -> bool:
         """Tell whether a rank that has a part is lost; wait until the array counts as undone then."""
@@ -260,16 +272,19 @@ class Coordinator:
             time.sleep(0.002)
         return layout.number != self.number
 
-    def _put(self, question: Question) -> None:
+    def _put(self, question: Question[PutKept]) -> None:
         """Keep what a rank sends that can't write here itself."""
-        token, kept, begin, values = question.what
-        entry = self.entries[token]
-        entry.parts[kept].bytes.view(entry.spec.dtype)[begin : begin + len(values)] = values
-        question.reply()
+        message, begin = question.message, question.message.begin
+        self._find_kept(message.token, message.kept)[begin : begin + len(message.values)] = message.values
+        question.reply(None)
 
-    def _give(self, token: bytes, kept: int, begin: int, end: int) -> Any:
+    def _give(self, question: Question[TakeKept]) -> None:
+        message = question.message
+        question.reply(self._find_kept(message.token, message.kept)[message.begin : message.end].copy())
+
+    def _find_kept(self, token: bytes, kept: int) -> Array:
         entry = self.entries[token]
-        return entry.parts[kept].bytes.view(entry.spec.dtype)[begin:end].copy()
+        return entry.parts[kept].bytes.view(entry.spec.dtype)
 
     def count_bytes(self, rank: int) -> int:
         """Return how many bytes of arrays a rank has, and of what was kept of them."""
@@ -312,7 +327,7 @@ class Coordinator:
         messages = [self._undo(engine, entry, why) for entry in list(self.entries.values()) if entry.layout is not None]
         for rank, alive in enumerate(ledger.alive):
             if alive:
-                self.calls.tell(rank, f"{PREFIX}epoch", self.number)
+                self.calls.tell(rank, EnterEpoch(self.number))
         self.calls.send()  # before ranks are given anything else to do
         self.work(partial(self._restore, self.number), lambda _, error: None)
         return messages
@@ -360,7 +375,7 @@ class Coordinator:
         if engine is not None:
             for rank, alive in enumerate(engine.ledger.alive):
                 if alive:
-                    self.calls.tell(rank, f"{PREFIX}drop", entry.spec.token, text)
+                    self.calls.tell(rank, DropArray(entry.spec.token, text))
 
 
 _coordinators: weakref.WeakKeyDictionary[Engine, Coordinator] = weakref.WeakKeyDictionary()

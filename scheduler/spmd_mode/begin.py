@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ClusterError
@@ -14,10 +14,10 @@ from ...workers.shared.one_sided import base
 from ..session.cluster import adopt_ranks, enter_session
 from .leader import Leader
 from .member import MemberSession
+from .messages import AnotherFailed, BeginScript, ScriptEnded
 
 if TYPE_CHECKING:
     from ...workers.rank.rank import Rank
-    from ...workers.wire.rpc import Question
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def lead(link: Any, arena: int, threads: int, company: Company) -> Leader:
     _enter(MemberSession(session.engine.local, session.arenas, threads, company.comm, leader))
     names.agree(company.seed)
     for rank in range(1, link.size):
-        session.calls.tell(rank, "spmd.begin", session.arenas, threads)
+        session.calls.tell(rank, BeginScript(tuple(session.arenas), threads))
     return leader
 
 
@@ -78,32 +78,28 @@ class Beginning:
     """Another rank's wait for rank 0's word."""
 
     company: Company
-    _told: threading.Event = field(default_factory=threading.Event)
-    _what: list[Any] = field(default_factory=list)
+    _words: SimpleQueue[BeginScript] = field(default_factory=SimpleQueue)
 
     def begun(self, rank: Rank) -> None:
         """Listen; on the I/O thread."""
         self.rank = rank
-
-        def on_begin(question: Question) -> None:
-            self._what.extend(question.what)
-            self._told.set()
-
-        rank.calls.serve("spmd.begin", on_begin)
+        rank.calls.serve(BeginScript, lambda question: self._words.put(question.message))
 
     def follow(self) -> None:
         """Wait for rank 0, and compute with it from then on."""
-        if not self._told.wait(config.start_limit):
-            raise ClusterError(f"rank 0 has not begun within {config.start_limit:g} s (the setting start_limit)")
-        arenas, threads = self._what
-        _enter(MemberSession(self.rank, arenas, threads, self.company.comm, None))
+        try:
+            word = self._words.get(timeout=config.start_limit)
+        except Empty:
+            limit = f"{config.start_limit:g} s (the setting start_limit)"
+            raise ClusterError(f"rank 0 has not begun within {limit}") from None
+        _enter(MemberSession(self.rank, word.arenas, word.threads, self.company.comm, None))
         names.agree(self.company.seed)
 
     def tell_end(self, status: int, how: str, shown: bool) -> None:
         """Tell rank 0 that this rank's script is over, how, and whether its traceback was shown."""
-        self.rank.calls.tell(0, "spmd.ended", status, how, shown)
+        self.rank.calls.tell(0, ScriptEnded(status, how, shown))
 
     def another_failed(self) -> bool:
         """Ask rank 0 whether a script's traceback was shown."""
-        was_shown, _ = self.rank.calls.ask(0, "spmd.failed")
+        was_shown, _ = self.rank.calls.ask(0, AnotherFailed())
         return bool(was_shown)

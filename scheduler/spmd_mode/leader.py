@@ -17,6 +17,7 @@ from ...graph.expr.expr import walk
 from ...workers.config import config
 from ..session.chunk_locations import find_places
 from ..shared.pages.counting import count_additions
+from .messages import AnotherFailed, AskEngine, AwaitPersisted, CallTogether, LocateChunks, ResultRead, ScriptEnded
 from .reports import Answer, dump_error, dumps, name_ranks
 from .roll import LATE, Roll
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ..session.pin import Pin
     from ..session.session import Session
     from .agreed_arrays import LedArray
+    from .messages import SlowMessage, Value
     from .reports import RankReport
 
 log = logging.getLogger("windrow")
@@ -65,13 +67,13 @@ class Leader:
         self._failed: float | None = None
         self.status = self._adopted = 0
         calls = self.engine.local.calls
-        calls.serve("spmd.call", self._on_call)
-        calls.serve("spmd.read", self._on_read)
-        calls.serve("spmd.wait", self._on_wait)
-        calls.serve("spmd.places", self._on_places)
-        calls.serve("spmd.engine", self._on_engine)
-        calls.serve("spmd.ended", self._on_ended)
-        calls.serve("spmd.failed", lambda question: self._answer_aside(question, self.another_failed))
+        calls.serve(CallTogether, self._on_call)
+        calls.serve(ResultRead, self._on_read)
+        calls.serve(AwaitPersisted, self._on_wait)
+        calls.serve(LocateChunks, self._on_places)
+        calls.serve(AskEngine, lambda question: question.reply(question.message.function(self.engine)))
+        calls.serve(ScriptEnded, self._on_ended)
+        calls.serve(AnotherFailed, lambda question: self._answer_aside(question, self.another_failed))
         calls.when_lost(self._on_lost)
         threading.Thread(target=self._watch, name="windrow-spmd", daemon=True).start()
 
@@ -208,8 +210,8 @@ class Leader:
 
     # ---------------------------------------------------------------- questions of other ranks, on the I/O thread
 
-    def _on_call(self, question: Question) -> None:
-        (rank_report,) = question.what
+    def _on_call(self, question: Question[CallTogether]) -> None:
+        rank_report = question.message.report
         self._note_drops(question.rank, rank_report)
 
         def reply(answer: Answer | bytes) -> None:
@@ -217,22 +219,17 @@ class Leader:
 
         self.roll.come(question.rank, rank_report, reply)
 
-    def _on_read(self, question: Question) -> None:
-        (number,) = question.what
-        self._aside.put(lambda: self.has_read(question.rank, number))
+    def _on_read(self, question: Question[ResultRead]) -> None:
+        self._aside.put(lambda: self.has_read(question.rank, question.message.number))
 
-    def _on_wait(self, question: Question) -> None:
-        name, seconds = question.what
+    def _on_wait(self, question: Question[AwaitPersisted]) -> None:
+        token, seconds = question.message.token, question.message.seconds
         deadline = None if seconds is None else time.monotonic() + seconds
-        self._answer_aside(question, lambda: self.find(name).wait(deadline))
+        self._answer_aside(question, lambda: bool(self.find(token).wait(deadline)))
 
-    def _on_places(self, question: Question) -> None:
-        name, rank, block, number = question.what
-        self._answer_aside(question, lambda: self.locate(self.find(name, number), rank, block))
-
-    def _on_engine(self, question: Question) -> None:
-        (asked,) = question.what
-        question.reply(asked(self.engine))
+    def _on_places(self, question: Question[LocateChunks]) -> None:
+        asked = question.message
+        self._answer_aside(question, lambda: self.locate(self.find(asked.token, asked.number), asked.rank, asked.block))
 
     def find(self, name: str, number: int = -1) -> Pin:
         """Return what keeps an array's chunks: the persisted one, or a call's result that is being read."""
@@ -243,8 +240,7 @@ class Leader:
         return pin
 
     @staticmethod
-    def _answer_aside(question: Question, find: Callable[[], Any]) -> None:
-        """Answer by a thread that may wait; an error goes as bytes, so that the script's classes are its own."""
+    def _answer_aside(question: Question[SlowMessage[Value]], find: Callable[[], Value]) -> None:
 
         def answer() -> None:
             try:
@@ -254,8 +250,9 @@ class Leader:
 
         threading.Thread(target=answer, name="windrow-spmd-wait", daemon=True).start()
 
-    def _on_ended(self, question: Question) -> None:
-        self.end(question.rank, *question.what)
+    def _on_ended(self, question: Question[ScriptEnded]) -> None:
+        end = question.message
+        self.end(question.rank, end.status, end.how, end.shown)
 
     def _on_lost(self, ranks: tuple[int, ...]) -> None:
         self._aside.put(lambda: self._lose(ranks))

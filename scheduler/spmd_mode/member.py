@@ -20,6 +20,7 @@ from ..session.job import Job
 from ..session.pin import Pin
 from ..session.result_collector import insist
 from ..session.session import Session
+from .messages import AskEngine, AwaitPersisted, CallTogether, LocateChunks, ResultRead
 from .reports import Answer, dumps, report
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ...workers.shared.shared_objects import SharedName
     from ..session.result_collector import ResultCollector
     from .leader import Leader
+    from .messages import SlowMessage, Value
 
 Array = np.ndarray[Any, Any]
 LIMIT = 60.0
@@ -246,7 +248,7 @@ class MemberSession(Session):
         if self._leader is not None:
             value, answer = self._leader.lead(rank_report, roots, act)
         else:
-            answer = self._rank.calls.ask(0, "spmd.call", rank_report, limit=None)
+            answer = self._rank.calls.ask(0, CallTogether(rank_report), None)
             value = _open(answer)
         self._living = answer.living
         self._stored.difference_update(answer.gone)
@@ -276,7 +278,7 @@ class MemberSession(Session):
         if self._leader is not None:
             self._leader.has_read(0, number)
         else:
-            self._rank.calls.tell(0, "spmd.read", number)
+            self._rank.calls.tell(0, ResultRead(number))
 
     # ---------------------------------------------------------------- questions that each rank may ask by itself
 
@@ -285,28 +287,25 @@ class MemberSession(Session):
         self.check_open()
         if self._leader is not None:
             return self._leader.engine.ask(question)
-        return self._rank.calls.ask(0, "spmd.engine", question, limit=LIMIT)
+        return self._rank.calls.ask(0, AskEngine(question), LIMIT)
 
     def wait_for(self, token: str, deadline: float | None) -> bool:
         """Wait until a persisted array is there, at most until a time; tell whether it is."""
         if self._leader is not None:
             return bool(self._leader.kept[token].wait(deadline))
         seconds = None if deadline is None else max(0.0, deadline - time.monotonic())
-        return bool(self._aside("spmd.wait", token, seconds))
+        return self._aside(AwaitPersisted(token, seconds))
 
     def _find(self, token: str, rank: int | None = None, block: int | None = None, number: int = -1) -> Columns:
         if self._leader is not None:
-            columns = self._leader.locate(self._leader.find(token, number), rank, block)
-        else:
-            columns = self._aside("spmd.places", token, rank, block, number)
-        assert isinstance(columns, Columns)
-        return columns
+            return self._leader.locate(self._leader.find(token, number), rank, block)
+        return self._aside(LocateChunks(token, rank, block, number))
 
-    def _aside(self, service: str, *what: Any) -> Any:
-        reply, error = self._rank.calls.ask(0, service, *what, limit=None)
-        if error:
+    def _aside(self, message: SlowMessage[Value]) -> Value:
+        value, error = self._rank.calls.ask(0, message, None)
+        if value is None:
             raise pickle.loads(error)
-        return reply
+        return value
 
     def find_own(self, root: Expr) -> tuple[Columns, Rank]:
         """See `Session`."""

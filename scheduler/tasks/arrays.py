@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...workers.sources import source_reader
-from ...workers.tasks.orders import Unread
+from ...workers.tasks.needs import Unread
 from ..session.chunk_locations import Columns, find_places, read
 
 if TYPE_CHECKING:
     from ...graph.expr.expr import Expr
     from ...graph.kinds.source import HostData
     from ...workers.rank.rank import Rank
-    from ...workers.tasks.orders import MissingArgument
+    from ...workers.tasks.needs import MissingArgument
     from ..engine.engine import Engine
     from ..session.session import Session
 

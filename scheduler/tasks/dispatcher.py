@@ -19,22 +19,21 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import ClusterError
 from ...workers.tasks.current import current_task
 from ...workers.tasks.lending import LIMIT
-from ...workers.tasks.needs import Given, Made
-from ...workers.tasks.orders import (
-    DROP,
-    ENDED,
-    GIVE_UP,
+from ...workers.tasks.needs import Given, Made, Unread
+from ...workers.wire.task_messages import (
     GIVEN_UP,
-    INTERRUPT,
     KEPT,
     RETURNED,
-    RUN,
-    TAKE_BACK,
     UNREAD,
-    WAITS,
+    DropResults,
+    GiveUp,
+    InterruptTask,
+    RunTasks,
+    TakeBack,
     TaskEnd,
     TaskOrder,
-    Unread,
+    TasksEnded,
+    TaskWaits,
 )
 from .arrays import NotYet
 from .board import Board
@@ -47,7 +46,7 @@ from .snapshots import PlacedSnapshots
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...workers.tasks.orders import MissingArgument
+    from ...workers.tasks.needs import MissingArgument
     from ...workers.wire.rpc import Question
     from ..engine.engine import Engine
 
@@ -78,8 +77,8 @@ class Dispatcher:
         self.snapshots = PlacedSnapshots(self)
         self.awaited: set[Future] = set()
         """What executors were given and hasn't ended: it is awaited before the process ends."""
-        self._calls.serve(ENDED, self._on_ended)
-        self._calls.serve(WAITS, self._on_waits)
+        self._calls.serve(TasksEnded, self._on_ended)
+        self._calls.serve(TaskWaits, self._on_waits)
         self._calls.when_lost(self._on_lost)
         self.remote = RemoteFutures(self, self._calls)
         self._calls.before_sending(self._pump)
@@ -197,7 +196,7 @@ class Dispatcher:
             if record.state is not TaskState.SENT:
                 return _is_cancelled(record)
         with contextlib.suppress(ClusterError):
-            if self._calls.ask(rank, TAKE_BACK, [record.number]):
+            if self._calls.ask(rank, TakeBack([record.number])):
                 with self.lock:
                     ended = self._end(record, cancelled(record), TaskState.CANCELLED) if record.run == run else []
                 self._complete(ended)
@@ -235,7 +234,7 @@ class Dispatcher:
             with self.lock:
                 record.doomed = True
             try:
-                if self._calls.ask(record.rank, INTERRUPT, record.number):
+                if self._calls.ask(record.rank, InterruptTask(record.number)):
                     break
             except ClusterError:
                 break
@@ -295,14 +294,14 @@ class Dispatcher:
             back = board.find_stuck(now)
         self._complete(ended)
         for rank, numbers in drops.items():  # before what makes the same again
-            self._calls.tell(rank, DROP, *numbers)
+            self._calls.tell(rank, DropResults(*numbers))
         for rank, rank_orders in orders.items():
-            self._calls.tell(rank, RUN, functions[rank], rank_orders)
+            self._calls.tell(rank, RunTasks(functions[rank], rank_orders))
         for rank, stuck in back.items():
-            self._calls.tell(rank, GIVE_UP, stuck)
+            self._calls.tell(rank, GiveUp(stuck))
         for rank, number in stops:
-            self._calls.tell(rank, GIVE_UP, [number])
-            self._calls.tell(rank, INTERRUPT, number)
+            self._calls.tell(rank, GiveUp([number]))
+            self._calls.tell(rank, InterruptTask(number))
 
     def _stop_orphans(self, ended: list[tuple[TaskRecord, Any]]) -> list[tuple[int, int]]:
         """Cancel what was submitted by tasks that ended without a result; return those to be stopped, with ranks."""
@@ -362,13 +361,12 @@ class Dispatcher:
                     drops[rank][1].append(number)
         return drops
 
-    def _on_ended(self, question: Question) -> None:
-        (ends,) = question.what
+    def _on_ended(self, question: Question[TasksEnded]) -> None:
         ended: list[tuple[TaskRecord, Any]] = []
         stale: list[int] = []
         with self.lock:
             self.board.sites[question.rank].moved = time.monotonic()
-            for end in ends:
+            for end in question.message.ends:
                 record = self.board.find(end.number, end.run)
                 if record is not None:
                     ended += self._take(record, end)
@@ -376,15 +374,15 @@ class Dispatcher:
                     stale.append(end.number)
             self._made.notify_all()
         if stale:
-            self._calls.tell(question.rank, DROP, stale, [])
+            self._calls.tell(question.rank, DropResults(stale, []))
         self._complete(ended)
 
-    def _on_waits(self, question: Question) -> None:
-        number, run, waits = question.what
+    def _on_waits(self, question: Question[TaskWaits]) -> None:
+        message = question.message
         with self.lock:
-            record = self.board.find(number, run)
+            record = self.board.find(message.number, message.run)
             if record is not None:
-                (self.board.pause if waits else self.board.go_on)(record)
+                (self.board.pause if message.waits else self.board.go_on)(record)
         self._transport.wake()  # one's own questions come after what is done before sending
 
     def _take(self, record: TaskRecord, end: TaskEnd) -> list[tuple[TaskRecord, Any]]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...workers.tasks.needs import LocalCall
-    from ...workers.tasks.orders import MissingArgument
+    from ...workers.tasks.needs import LocalCall, MissingArgument
     from ..engine.engine import Engine
 
 

@@ -14,26 +14,26 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import ClusterError
 from ...workers.tasks.packing import pack_error
 from .future import THERE
-from .record import Demand, Function, TaskRecord
-from .remote_orders import (
-    CANCEL,
+from .messages import (
     CANCELLED,
-    FORGET,
-    LARGEST,
-    LOOK,
-    OUTCOME,
-    PLACE,
     RAISED,
     RETURNED,
     STAYS,
-    SUBMIT,
-    Ended,
-    Submitted,
+    CancelTask,
+    ForgetFutures,
+    LargestDemand,
+    LookAtTask,
+    PlaceValue,
+    SubmitTasks,
+    TaskLook,
+    TaskOutcome,
 )
+from .record import Demand, Function, TaskRecord
 
 if TYPE_CHECKING:
     from ...workers.wire.rpc import Calls, Question
     from .dispatcher import Dispatcher
+    from .messages import Submitted
 
 
 class RemoteFuture:
@@ -66,7 +66,7 @@ class RemoteFuture:
     def _tell(self, how: str, packed: bytes) -> None:
         self._done = True
         with suppress(ClusterError):  # closed: the rank ends what waits itself
-            self._calls.tell(self._rank, OUTCOME, Ended(self._record.number, how, packed))
+            self._calls.tell(self._rank, TaskOutcome(self._record.number, how, packed))
 
 
 class RemoteFutures:
@@ -84,30 +84,26 @@ class RemoteFutures:
         self._dispatcher, self._calls = dispatcher, calls
         self._records: defaultdict[int, dict[int, TaskRecord]] = defaultdict(dict)
         self._functions: defaultdict[int, dict[int, Function]] = defaultdict(dict)
-        for service, handler in (
-            (SUBMIT, self._submit),
-            (FORGET, self._forget),
-            (CANCEL, self._cancel),
-            (LOOK, self._look),
-            (PLACE, self._place),
-            (LARGEST, self._answer_largest),
-        ):
-            calls.serve(service, handler)
+        calls.serve(SubmitTasks, self._submit)
+        calls.serve(ForgetFutures, self._forget)
+        calls.serve(CancelTask, self._cancel)
+        calls.serve(LookAtTask, self._look)
+        calls.serve(PlaceValue, self._place)
+        calls.serve(LargestDemand, lambda question: question.reply(dispatcher.largest()))
         calls.when_lost(self._lose)
 
-    def _submit(self, question: Question) -> None:
-        number, run, functions, submitted = question.what
-        rank, dispatcher = question.rank, self._dispatcher
+    def _submit(self, question: Question[SubmitTasks]) -> None:
+        rank, message, dispatcher = question.rank, question.message, self._dispatcher
         try:
-            for function in functions:
+            for function in message.functions:
                 self._functions[rank][function.number] = dispatcher.watch(function)
             with dispatcher.lock:
-                parent = dispatcher.find_parent(number, run)
-                dispatcher.enter_for([self._enter(rank, each) for each in submitted], parent)
+                parent = dispatcher.find_parent(message.number, message.run)
+                dispatcher.enter_for([self._enter(rank, each) for each in message.submitted], parent)
         except Exception as error:  # the rank waits for an end of each
             packed = pack_error(error)
-            for each in submitted:
-                self._calls.tell(rank, OUTCOME, Ended(each.number, RAISED, packed))
+            for each in message.submitted:
+                self._calls.tell(rank, TaskOutcome(each.number, RAISED, packed))
 
     def _enter(self, rank: int, task: Submitted) -> TaskRecord:
         held = self._records[rank]
@@ -121,14 +117,12 @@ class RemoteFutures:
         held[task.number] = record
         return record
 
-    def _forget(self, question: Question) -> None:
-        """Let go of futures and functions that are gone."""
-        numbers, functions = question.what
-        for number in numbers:
+    def _forget(self, question: Question[ForgetFutures]) -> None:
+        for number in question.message.numbers:
             record = self._records[question.rank].pop(number, None)
             if record is not None:
                 self._dispatcher.release(record)
-        for number in functions:
+        for number in question.message.functions:
             self._functions[question.rank].pop(number, None)
 
     def _lose(self, ranks: tuple[int, ...]) -> None:
@@ -137,41 +131,35 @@ class RemoteFutures:
             for record in self._records.pop(rank, {}).values():
                 self._dispatcher.release(record)
 
-    def _cancel(self, question: Question) -> None:
+    def _cancel(self, question: Question[CancelTask]) -> None:
         """Cancel a task, on a thread: other ranks may be asked."""
-        number, running = question.what
-        record = self._records[question.rank].get(number)
+        record = self._records[question.rank].get(question.message.number)
         if record is None:  # refused
             question.reply(False)
             return
 
         def cancel() -> None:
             try:
-                question.reply(self._dispatcher.cancel(record, running))
+                question.reply(self._dispatcher.cancel(record, question.message.running))
             except Exception as error:
                 question.fail(error)
 
         threading.Thread(target=cancel, name="windrow-cancel", daemon=True).start()
 
-    def _look(self, question: Question) -> None:
-        """Answer what a task is at, and where its result is."""
-        (number,) = question.what
-        record = self._records[question.rank].get(number)
+    def _look(self, question: Question[LookAtTask]) -> None:
+        record = self._records[question.rank].get(question.message.number)
         if record is None:
             raise ClusterError("result: the task was refused, as the one that submitted it was cancelled")
         with self._dispatcher.lock:
             if record.holders:
                 record.note_copy(question.rank)
             error = None if record.error is None else pack_error(record.error)
-            question.reply((record.state, record.value, tuple(record.holders), error))
+            question.reply(TaskLook(record.state, record.value, tuple(record.holders), error))
 
-    def _place(self, question: Question) -> None:
+    def _place(self, question: Question[PlaceValue]) -> None:
         """Take what a task has for many calls; it stays with the driver, so that no death takes it."""
-        number, name, value = question.what
+        number, name = question.message.number, question.message.name
         record = TaskRecord(number, name, b"", None, (), (), (), Demand(), name)
-        self._dispatcher.place_for(record, value)
+        self._dispatcher.place_for(record, question.message.value)
         self._records[question.rank][number] = record
-        question.reply()
-
-    def _answer_largest(self, question: Question) -> None:
-        question.reply(self._dispatcher.largest())
+        question.reply(None)

@@ -14,25 +14,23 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import ClusterError
 from ...workers.tasks.current import current_task
 from ...workers.tasks.lending import LIMIT
-from ...workers.tasks.needs import LocalCall, Made
-from ...workers.tasks.orders import Unread
+from ...workers.tasks.needs import LocalCall, Made, Unread
 from ...workers.tasks.packing import unpack_error
 from .future import THERE, Future, FutureReference
-from .record import Function, TaskRecord, TaskState
-from .remote_orders import (
-    CANCEL,
+from .messages import (
     CANCELLED,
-    FORGET,
-    FUTURES,
-    LARGEST,
-    LOOK,
-    OUTCOME,
-    PLACE,
     RETURNED,
     STAYS,
-    SUBMIT,
+    CancelTask,
+    ForgetFutures,
+    LargestDemand,
+    LookAtTask,
+    PlaceValue,
+    SubmitTasks,
     Submitted,
+    TaskOutcome,
 )
+from .record import Function, TaskRecord, TaskState
 from .snapshots import PlacedSnapshots
 
 if TYPE_CHECKING:
@@ -47,8 +45,8 @@ AGAIN = 0.02
 
 def remote_runner(rank: Rank) -> RemoteRunner:
     """Return what submits tasks for those that a rank runs."""
-    rank.calls.offer(FUTURES, lambda: RemoteRunner(rank))
-    runner: RemoteRunner = rank.calls.provided(FUTURES)
+    rank.calls.offer(TaskOutcome, lambda: RemoteRunner(rank))
+    runner: RemoteRunner = rank.calls.provided(TaskOutcome)
     return runner
 
 
@@ -72,7 +70,7 @@ class RemoteRunner:
         """What was sent of users' functions that can't change, as long as these live, with what tells that."""
         self.snapshots = PlacedSnapshots(self)
         self.awaited: set[Future] = set()
-        self._calls.serve(OUTCOME, self._take)
+        self._calls.serve(TaskOutcome, self._take)
         self._calls.before_sending(self._forget)
 
     # ---------------------------------------------------------------- the tasks' threads
@@ -94,7 +92,7 @@ class RemoteRunner:
             for each in unknown.values():
                 each.known.add(0)
             functions = [Function(each.number, each.packed, each.name) for each in unknown.values()]
-            self._calls.tell(0, SUBMIT, task.order.number, task.order.run, functions, submitted)
+            self._calls.tell(0, SubmitTasks(task.order.number, task.order.run, functions, submitted))
         return futures
 
     def _describe(self, record: TaskRecord) -> Submitted:
@@ -113,7 +111,7 @@ class RemoteRunner:
 
     def place(self, record: TaskRecord, value: Any) -> Future:
         """Have the driver keep a value, as if a task had returned it."""
-        self._calls.ask(0, PLACE, record.number, record.name, value, limit=LIMIT)
+        self._calls.ask(0, PlaceValue(record.number, record.name, value), LIMIT)
         record.state = TaskState.DONE
         future = self._make_future(record)
         future.set_result(value)
@@ -123,18 +121,17 @@ class RemoteRunner:
         """Return the most cores and bytes that a task may ask for."""
         largest = self._largest
         if largest is None:
-            largest = self._largest = self._calls.ask(0, LARGEST)
+            largest = self._largest = self._calls.ask(0, LargestDemand())
         return largest
 
     def look(self, record: TaskRecord) -> TaskState:
         """Return what a task is at."""
-        state: TaskState = self._calls.ask(0, LOOK, record.number)[0]
-        return state
+        return self._calls.ask(0, LookAtTask(record.number)).state
 
     def fetch(self, record: TaskRecord) -> Any:
         """Return a result that is on ranks; wait for it to be made again where they are lost."""
         while True:
-            state, value, holders, error = self._calls.ask(0, LOOK, record.number)
+            state, value, holders, error = self._calls.ask(0, LookAtTask(record.number))
             if error is not None:
                 raise unpack_error(error, f"{record.name}: what task {record.label} raised can't be read here")[0]
             if value is not None:
@@ -146,7 +143,7 @@ class RemoteRunner:
 
     def cancel(self, record: TaskRecord, running: bool) -> bool:
         """Cancel a task that hasn't begun, or with `running` one that runs; tell whether it is cancelled."""
-        if not self._calls.ask(0, CANCEL, record.number, running, limit=LIMIT):
+        if not self._calls.ask(0, CancelTask(record.number, running), LIMIT):
             return False
         self._end(record.number, CANCELLED, b"")
         return True
@@ -164,10 +161,10 @@ class RemoteRunner:
             numbers = [self._gone.popleft() for _ in range(len(self._gone))]
             functions = [self._functions_gone.popleft() for _ in range(len(self._functions_gone))]
             with contextlib.suppress(ClusterError):  # closed: nobody wants to know
-                self._calls.tell(0, FORGET, numbers, functions)
+                self._calls.tell(0, ForgetFutures(numbers, functions))
 
-    def _take(self, question: Question) -> None:
-        (end,) = question.what
+    def _take(self, question: Question[TaskOutcome]) -> None:
+        end = question.message
         self._end(end.number, end.how, end.packed)
 
     def _end(self, number: int, how: str, packed: bytes) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import windrow as wr
 from windrow.scheduler.tasks import snapshots
-from windrow.workers.tasks.orders import TaskOrder
+from windrow.workers.wire.task_messages import TaskOrder
 
 ROWS = np.arange(200_000.0).reshape(500, 400)
 

@@ -15,6 +15,7 @@ from windrow.arrays.tasks.calls import _Numbers
 from windrow.scheduler.session.cluster import session
 from windrow.scheduler.tasks.record import NUMBERS
 from windrow.workers.tasks import service as services
+from windrow.workers.wire.task_messages import BoardMessage
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -201,7 +202,7 @@ def test_a_bound_for_those_that_wait(monkeypatch):
 
 
 def check_none_left():
-    board = session().calls.provided("task board: ").board
+    board = session().calls.provided(BoardMessage).board
     for _ in range(1000):
         session().engine.transport.wake()  # which lets go of what is small by the way
         if not board.records:
@@ -271,7 +272,7 @@ def test_what_a_task_leaves_behind_goes_on(tmp_path):
 
 
 def test_memory_is_free_for_what_is_waited_for():
-    most = session().calls.provided("task board: ").largest()[1]
+    most = session().calls.provided(BoardMessage).largest()[1]
 
     def outer():
         return wr.submit(add, 1, memory=most).result()

@@ -286,6 +286,7 @@ def test_programs():
 
 def test_results_go_with_their_futures():
     from windrow.scheduler.session.cluster import session
+    from windrow.workers.wire.task_messages import BoardMessage
 
     service = session().engine.local.tasks
     large = wr.submit(np.ones, 100_000)
@@ -298,7 +299,7 @@ def test_results_go_with_their_futures():
             break
         time.sleep(0.01)
     assert not service.find(number)[0]
-    board = session().engine.local.calls.provided("task board: ").board
+    board = session().engine.local.calls.provided(BoardMessage).board
     assert number not in board.records
 
 

@@ -4,13 +4,43 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 import windrow as wr
 from windrow.graph.errors import ClusterError
 from windrow.scheduler.session.cluster import session
+from windrow.workers.wire.protocol import RankMessage
 from windrow.workers.wire.rpc import own_calls
+
+
+@dataclass(frozen=True, slots=True)
+class Say(RankMessage[Any]):
+    """A message that a test serves as it likes."""
+
+    what: Any = None
+
+
+class Other(Say):
+    pass
+
+
+class Silence(Say):
+    pass
+
+
+class KeptMessage(RankMessage[Any]):
+    pass
+
+
+class KeptLost(KeptMessage):
+    pass
+
+
+class KeptOther(KeptMessage):
+    pass
 
 
 @pytest.fixture
@@ -20,51 +50,51 @@ def calls():
 
 
 def test_a_question_is_answered(calls):
-    calls.serve("double", lambda question: question.reply((question.rank, 2 * question.what[0])))
-    assert calls.ask(0, "double", 21) == (0, 42)
+    calls.serve(Say, lambda question: question.reply((question.rank, 2 * question.message.what)))
+    assert calls.ask(0, Say(21)) == (0, 42)
 
 
 def test_an_answer_may_come_later(calls):
-    calls.serve("later", lambda question: threading.Timer(0.05, question.reply, ("at last",)).start())
-    assert calls.ask(0, "later") == "at last"
+    calls.serve(Say, lambda question: threading.Timer(0.05, question.reply, ("at last",)).start())
+    assert calls.ask(0, Say()) == "at last"
 
 
 def test_a_service_raises_where_it_was_asked(calls):
     def refuse(question):
         raise KeyError("no such thing")
 
-    calls.serve("refuse", refuse)
+    calls.serve(Say, refuse)
     with pytest.raises(KeyError, match="no such thing"):
-        calls.ask(0, "refuse")
-    with pytest.raises(ClusterError, match="knows no service 'missing'"):
-        calls.ask(0, "missing")
+        calls.ask(0, Say())
+    with pytest.raises(ClusterError, match="knows no service 'Other'"):
+        calls.ask(0, Other())
 
 
 def test_a_wait_has_a_limit_and_a_name(calls):
-    calls.serve("silence", lambda question: None)
+    calls.serve(Silence, lambda question: None)
     begin = time.monotonic()
-    with pytest.raises(ClusterError, match=r"silence: rank 0 hasn't answered within 0\.1 s"):
-        calls.ask(0, "silence", limit=0.1)
+    with pytest.raises(ClusterError, match=r"Silence: rank 0 hasn't answered within 0\.1 s"):
+        calls.ask(0, Silence(), limit=0.1)
     assert time.monotonic() - begin < 5
 
 
 def test_what_is_told_is_not_waited_for(calls):
     heard = []
-    calls.serve("hear", lambda question: heard.append(question.what))
-    calls.serve("heard", lambda question: question.reply(heard))
-    calls.tell(0, "hear", 1, 2)
-    assert calls.ask(0, "heard") == [(1, 2)]
+    calls.serve(Say, lambda question: heard.append(question.message.what))
+    calls.serve(Other, lambda question: question.reply(heard))
+    calls.tell(0, Say((1, 2)))
+    assert calls.ask(0, Other()) == [(1, 2)]
 
 
 def test_closing_ends_what_waits():
     made = wr.Cluster(threads=1)
     calls = own_calls()
-    calls.serve("silence", lambda question: None)
+    calls.serve(Silence, lambda question: None)
     threading.Timer(0.1, made.close).start()
-    with pytest.raises(ClusterError, match="silence: the cluster was closed"):
-        calls.ask(0, "silence", limit=30)
+    with pytest.raises(ClusterError, match="Silence: the cluster was closed"):
+        calls.ask(0, Silence(), limit=30)
     with pytest.raises(ClusterError, match="the cluster is closed"):
-        calls.ask(0, "silence")
+        calls.ask(0, Silence())
 
 
 class Keeper:
@@ -74,7 +104,7 @@ class Keeper:
 
     def __init__(self, calls):
         self.lost, self.closed = (), False
-        calls.serve("kept.lost", lambda question: question.reply(self.lost))
+        calls.serve(KeptLost, lambda question: question.reply(self.lost))
         calls.when_lost(self.lose)
         self.made.append(self)
 
@@ -85,19 +115,19 @@ class Keeper:
         self.closed = True
 
 
-@pytest.mark.parametrize("how", ["by a question", "by its name"])
+@pytest.mark.parametrize("how", ["by a message", "by its group"])
 def test_services_begin_when_they_are_needed(how, monkeypatch):
     monkeypatch.setattr(Keeper, "made", [], raising=False)
     made = wr.Cluster(threads=1)
     calls = own_calls()
-    calls.offer("kept.", lambda: Keeper(calls))
+    calls.offer(KeptMessage, lambda: Keeper(calls))
     calls._dead.add(7)
     assert Keeper.made == []
-    if how == "by its name":
-        assert calls.provided("kept.") is calls.provided("kept.") is Keeper.made[0]
-    assert calls.ask(0, "kept.lost") == (7,), "a death from before it began"
-    with pytest.raises(ClusterError, match=r"knows no service 'kept\.other'"):
-        calls.ask(0, "kept.other")
+    if how == "by its group":
+        assert calls.provided(KeptMessage) is calls.provided(KeptMessage) is Keeper.made[0]
+    assert calls.ask(0, KeptLost()) == (7,), "a death from before it began"
+    with pytest.raises(ClusterError, match="knows no service 'KeptOther'"):
+        calls.ask(0, KeptOther())
     assert len(Keeper.made) == 1
     assert not Keeper.made[0].closed
     made.close()
@@ -105,15 +135,15 @@ def test_services_begin_when_they_are_needed(how, monkeypatch):
 
 
 def test_blocks_ask_for_their_own_rank(calls):
-    calls.serve("who", lambda question: question.reply(question.rank))
+    calls.serve(Say, lambda question: question.reply(question.rank))
     x = wr.zeros(4, chunks=2, dtype="i8")
-    assert wr.map_blocks(lambda block: block + own_calls().ask(0, "who"), x).compute().tolist() == [0] * 4
+    assert wr.map_blocks(lambda block: block + own_calls().ask(0, Say()), x).compute().tolist() == [0] * 4
 
 
 def test_cancelling_ends_what_a_block_waits_for(calls):
     asked = threading.Event()
-    calls.serve("never", lambda question: asked.set())
-    x = wr.map_blocks(lambda block: block + own_calls().ask(0, "never", limit=60), wr.zeros(4), dtype="f8")
+    calls.serve(Silence, lambda question: asked.set())
+    x = wr.map_blocks(lambda block: block + own_calls().ask(0, Silence(), limit=60), wr.zeros(4), dtype="f8")
     persisted = x.persist()
     assert asked.wait(10)
     begin = time.monotonic()
@@ -129,8 +159,8 @@ def test_cancelling_ends_what_a_block_waits_for(calls):
 
 def test_a_block_that_has_begun_is_not_ended_for_another_rank_to_take_it(calls):
     asked = []
-    calls.serve("slow", asked.append)
-    x = wr.map_blocks(lambda block: block + own_calls().ask(0, "slow", limit=30), wr.zeros(1), dtype="f8").persist()
+    calls.serve(Say, asked.append)
+    x = wr.map_blocks(lambda block: block + own_calls().ask(0, Say(), limit=30), wr.zeros(1), dtype="f8").persist()
     deadline = time.monotonic() + 10
     while not asked and time.monotonic() < deadline:
         time.sleep(0.01)

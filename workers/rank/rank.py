@@ -33,6 +33,8 @@ from ..shared import shared_objects
 from ..shared.host_copies import HostCopies
 from ..shared.one_sided.epoch import enter
 from ..sources.formats import successors
+from ..wire.one_sided_messages import OneSidedMessage
+from ..wire.page_messages import PageMessage
 from ..wire.protocol import (
     Answered,
     Command,
@@ -56,6 +58,7 @@ from ..wire.protocol import (
     Unshare,
 )
 from ..wire.rpc import Calls, Recalled, attach, detach
+from ..wire.task_messages import TaskMessage
 from .arena_prefault import PagesAhead
 from .blas import BlasLimit
 from .chunk_reader import HOST, BatchReader, Located, SlabPlace, spacing, view_strided
@@ -94,11 +97,11 @@ class Rank:
         self._slow: WeakValueDictionary[int, BatchReader] = WeakValueDictionary()
         self.calls = Calls(transport)
         attach(transport, self.calls)
-        self.calls.offer("pages.", lambda: _find_service("shared.pages.service").PageService(self.calls, transport))
+        self.calls.offer(PageMessage, lambda: _find_service("shared.pages.service").PageService(self.calls, transport))
         self.calls.offer(
-            "symmetric arrays: ", lambda: _find_service("shared.one_sided.site").ArraySite(self.calls, transport)
+            OneSidedMessage, lambda: _find_service("shared.one_sided.site").ArraySite(self.calls, transport)
         )
-        self.calls.offer("tasks: ", lambda: _find_service("tasks.service").TaskService(self, threads))
+        self.calls.offer(TaskMessage, lambda: _find_service("tasks.service").TaskService(self, threads))
         successors.serve(self.calls)
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._asked: SimpleQueue[tuple[int, Region, Bytes, Callable[[bool], None]]] = SimpleQueue()
@@ -115,13 +118,13 @@ class Rank:
     @property
     def pages(self) -> PageService:
         """What reads and serves pages of shared arrays."""
-        service: PageService = self.calls.provided("pages.")
+        service: PageService = self.calls.provided(PageMessage)
         return service
 
     @property
     def tasks(self) -> TaskService:
         """What runs tasks and keeps their results."""
-        service: TaskService = self.calls.provided("tasks: ")
+        service: TaskService = self.calls.provided(TaskMessage)
         return service
 
     def handle(self, command: Command) -> None:

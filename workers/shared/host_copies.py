@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...graph.errors import ClusterError
+from ..wire.shared_messages import CopyShared
 from ..wire.transport import Region
 
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ class HostCopies:
     def __init__(self, transport: Transport, calls: Calls, fetch: Fetch) -> None:
         self._transport, self._calls, self._fetch = transport, calls, fetch
         self._copies: dict[bytes, int] = {}
-        self._fetching: dict[bytes, list[Question]] = {}
+        self._fetching: dict[bytes, list[Question[CopyShared]]] = {}
         self._dead: set[int] = set()
         self.fetched = 0
-        calls.serve("a shared object's copy", self._give)
+        calls.serve(CopyShared, self._give)
         calls.when_lost(self._dead.update)
 
     def map_own(self, name: SharedName) -> Bytes | None:
@@ -72,7 +73,7 @@ class HostCopies:
             if self._transport.peers[holder].route not in ("own", "map") or holder == 0:
                 return self.fetch(name)
             try:
-                descriptor = self._calls.ask(holder, "a shared object's copy", name, limit=LIMIT)
+                descriptor = self._calls.ask(holder, CopyShared(name), LIMIT)
             except ClusterError:
                 if holder not in self._dead:
                     raise
@@ -117,9 +118,9 @@ class HostCopies:
         host = self._transport.peers[self._transport.rank].host
         return min(peer.rank for peer in self._transport.peers if peer.host == host and peer.rank not in self._dead)
 
-    def _give(self, question: Question) -> None:
+    def _give(self, question: Question[CopyShared]) -> None:
         """Answer with the descriptor of this rank's copy, once it is there; on the I/O thread."""
-        (name,) = question.what
+        name = question.message.name
         if name.token in self._copies:
             question.reply(self._copies[name.token])
             return

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pickle
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
@@ -16,6 +15,15 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, WaitTimeout, bad
 from ..wire.rpc import Calls, Recalled, current_batch, own_calls
+from ..wire.shared_messages import (
+    Offer,
+    SpaceBack,
+    SpaceCame,
+    SpaceFind,
+    SpacePut,
+    SpaceTags,
+    SpaceWithdraw,
+)
 from . import shared_objects
 from .shared_objects import SharedName
 
@@ -26,23 +34,6 @@ __all__ = ["Space"]
 
 LARGE = 1 << 16
 """Bytes from which on an object is put as memory of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """Memory that a process offers the driver: its file descriptor there, or the bytes where that can't be reached."""
-
-    name: SharedName
-    pid: int
-    content: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class SpaceAnswer:
-    """What the driver answers who gets or reads: the pickle, or where it lies; told when it has come, by its number."""
-
-    number: int
-    packed: bytes | SharedName
 
 
 class Space:
@@ -118,10 +109,10 @@ class Space:
             packed, descriptor = _pack(value, calls)
         named = used if calls.rank == 0 else []  # elsewhere objects are what they are, and no names
         try:
-            if not calls.ask(0, "space.put", self.token, current_batch(), tag, packed, named):
+            if not calls.ask(0, SpacePut(self.token, current_batch(), tag, packed, named)):
                 assert isinstance(packed, Offer)  # the driver can't reach this process: it is sent
                 sent = Offer(packed.name, packed.pid, os.pread(descriptor, packed.name.nbytes, 0))
-                calls.ask(0, "space.put", self.token, current_batch(), tag, sent, [])
+                calls.ask(0, SpacePut(self.token, current_batch(), tag, sent, []))
         finally:
             if descriptor >= 0:
                 os.close(descriptor)
@@ -200,8 +191,7 @@ class Space:
     @property
     def tags(self) -> dict[Any, int]:
         """How many objects there are under each tag."""
-        counts: dict[Any, int] = self._own().ask(0, "space.tags", self.token)
-        return counts
+        return self._own().ask(0, SpaceTags(self.token))
 
     def __len__(self) -> int:
         return sum(self.tags.values())
@@ -224,16 +214,16 @@ class Space:
         ticket = os.urandom(8)
         pending = None
         try:
-            pending = calls.begin(0, "space.find", self.token, current_batch(), ticket, tag, take, timeout == 0)
-            lent: SpaceAnswer | None = pending.result(None if timeout == 0 else timeout)
+            pending = calls.begin(0, SpaceFind(self.token, current_batch(), ticket, tag, take, timeout == 0))
+            lent = pending.result(None if timeout == 0 else timeout)
         except WaitTimeout:
-            calls.ask(0, "space.withdraw", self.token, ticket)  # what it was given meanwhile has come before that
+            calls.ask(0, SpaceWithdraw(self.token, ticket))  # what it was given meanwhile has come before that
             assert pending is not None
             lent = pending.result(0)
         except Recalled:
             raise
         except BaseException:  # an interrupt
-            calls.tell(0, "space.back", self.token, ticket)
+            calls.tell(0, SpaceBack(self.token, ticket))
             raise
         finally:
             if pending is not None:
@@ -242,9 +232,9 @@ class Space:
             raise WaitTimeout(f"{name}: nothing under the tag {tag!r} within {timeout:g} s")
         try:
             item = _unpack(lent.packed)
-            calls.tell(0, "space.came", lent.number, current_batch())
+            calls.tell(0, SpaceCame(lent.number, current_batch()))
         except BaseException:
-            calls.tell(0, "space.back", self.token, ticket)
+            calls.tell(0, SpaceBack(self.token, ticket))
             raise
         return item
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .orders import TaskOrder
+    from ..wire.task_messages import TaskOrder
     from .service import TaskService
 
 _own: ContextVar[Current | None] = ContextVar("windrow-task", default=None)

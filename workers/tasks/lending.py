@@ -17,7 +17,7 @@ import numpy as np
 from ...graph.errors import ClusterError
 from ...graph.expr.serialize import travelling
 from ..shared import shared_objects
-from .orders import RETURN, VALUE
+from ..wire.task_messages import FetchResult, ReturnLent
 from .packing import size_of
 
 if TYPE_CHECKING:
@@ -69,16 +69,16 @@ class Lending:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._lent: dict[int, int] = {}
-        calls.serve(RETURN, self._take_back)
+        calls.serve(ReturnLent, lambda question: self._close(question.message.descriptor))
         calls.when_lost(self._lose)
 
-    def answer(self, question: Question, value: Any, near: bool) -> None:
-        """Answer with a result; `near` says that the asker is on this host."""
+    def answer(self, question: Question[FetchResult], value: Any) -> None:
+        """Answer with a result."""
         with travelling():
-            self._answer(question, value, near)
+            self._answer(question, value)
 
-    def _answer(self, question: Question, value: Any, near: bool) -> None:
-        if near and (not size_of(value) or size_of(value) >= LARGE):
+    def _answer(self, question: Question[FetchResult], value: Any) -> None:
+        if question.message.near and (not size_of(value) or size_of(value) >= LARGE):
             token = os.urandom(_TOKEN)
             with suppress(Exception):  # what can't be pickled is told below, and where there is no memory it is sent
                 descriptor, _ = shared_objects.write(value, token)
@@ -88,10 +88,6 @@ class Lending:
                     self._close(descriptor)
                 return
         question.reply(value)
-
-    def _take_back(self, question: Question) -> None:
-        (descriptor,) = question.what
-        self._close(descriptor)
 
     def _lose(self, ranks: tuple[int, ...]) -> None:
         for descriptor, rank in list(self._lent.items()):
@@ -119,13 +115,13 @@ def fetch(rank: Rank, other: int, number: int) -> Any:
         That rank is lost, or has it no more.
     """
     near = rank.transport.peers[other].same_node
-    result = rank.calls.ask(other, VALUE, number, near, limit=LIMIT)
+    result = rank.calls.ask(other, FetchResult(number, near), LIMIT)
     if not isinstance(result, LentResult):
         return result
     try:
         return result.map()
     except OSError:
-        return rank.calls.ask(other, VALUE, number, False, limit=LIMIT)
+        return rank.calls.ask(other, FetchResult(number, False), LIMIT)
     finally:
         with suppress(ClusterError):
-            rank.calls.tell(other, RETURN, result.descriptor)
+            rank.calls.tell(other, ReturnLent(result.descriptor))

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pickle
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ...graph.errors import ClusterError, WindrowError
 from ..wire.rpc import Unpicklable
 from .lending import fetch
-from .orders import Unread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +19,18 @@ if TYPE_CHECKING:
     from ..rank.rank import Rank
 
 _threads = threading.local()
+
+
+class MissingArgument(Protocol):
+    """An argument that isn't in the pickle of a call."""
+
+    def load(self, rank: Rank) -> Any:
+        """Return it; raise `Unread` where it isn't where it was."""
+        ...
+
+
+class Unread(Exception):
+    """An argument isn't where the driver said: who had it is gone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ import numpy as np
 
 from ...graph.errors import WindrowError
 from ..public_api import trim_context
-from .orders import SMALL
 
+SMALL = 1 << 14
+"""Results of up to so many bytes go to the driver at once."""
 _ATOMS = frozenset([type(None), bool, int, float, complex])
 _FEW = 64
 

@@ -19,33 +19,32 @@ from ...graph.errors import ClusterError
 from ..rank import own_arena
 from ..rank.interrupts import GRACE, Interrupted, forget, interrupt, interruptible
 from ..rank.output import COMPUTE, finish_lines
-from .current import Current, enter_task
-from .lending import Lending
-from .needs import LocalCall, with_needs
-from .orders import (
-    DROP,
-    ENDED,
-    GIVE_UP,
+from ..wire.task_messages import (
     GIVEN_UP,
-    INTERRUPT,
     KEPT,
     RAISED,
     RETURNED,
-    RUN,
-    TAKE_BACK,
     UNREAD,
-    VALUE,
-    WAITS,
+    DropResults,
+    FetchResult,
+    GiveUp,
+    InterruptTask,
+    RunTasks,
+    TakeBack,
     TaskEnd,
-    Unread,
+    TasksEnded,
+    TaskWaits,
 )
+from .current import Current, enter_task
+from .lending import Lending
+from .needs import LocalCall, Unread, with_needs
 from .packing import pack_error, pack_small, size_of
 from .programs import ended_by_us, stop_program
 
 if TYPE_CHECKING:
     from ..rank.rank import Rank
     from ..wire.rpc import Question
-    from .orders import TaskOrder
+    from ..wire.task_messages import TaskOrder
 
 
 INTERRUPTED = pack_error(Interrupted())
@@ -75,30 +74,26 @@ class TaskService:
         self._kept: dict[int, Any] = {}
         self._ended: deque[TaskEnd] = deque()
         self._lock = threading.Lock()
-        self._giving: SimpleQueue[Question | None] = SimpleQueue()
+        self._giving: SimpleQueue[Question[FetchResult] | None] = SimpleQueue()
         self._most, self._threads = threads, list[threading.Thread]()
         self._aside: set[tuple[int, int]] = set()
         """What waits for other tasks, by number and run."""
         self._giver: threading.Thread | None = None
         self._lending = Lending(rank.calls)
-        for name, handler in (
-            (RUN, self._take),
-            (TAKE_BACK, self._take_back),
-            (GIVE_UP, self._give_up),
-            (INTERRUPT, self._interrupt),
-            (DROP, self._drop),
-            (VALUE, self._give),
-        ):
-            self._calls.serve(name, handler)
-        self._calls.before_sending(self._report)
+        calls = rank.calls
+        calls.serve(RunTasks, self._take)
+        calls.serve(TakeBack, self._take_back)
+        calls.serve(GiveUp, self._give_up)
+        calls.serve(InterruptTask, self._interrupt)
+        calls.serve(DropResults, self._drop)
+        calls.serve(FetchResult, self._give)
+        calls.before_sending(self._report)
 
     # ---------------------------------------------------------------- the I/O thread
 
-    def _take(self, question: Question) -> None:
-        functions, orders = question.what
-        for number, packed in functions:
-            self._functions[number] = packed
-        for order in orders:
+    def _take(self, question: Question[RunTasks]) -> None:
+        self._functions.update(question.message.functions)
+        for order in question.message.orders:
             self._waiting[order.number] = order
             self._queue.put(order.number)
         with self._lock, suppress(RuntimeError):  # no thread more is to be had: those that are there come to it
@@ -112,22 +107,18 @@ class TaskService:
             thread.start()
             self._threads.append(thread)
 
-    def _take_back(self, question: Question) -> None:
-        """Answer with those of some tasks that hadn't begun; they don't any more."""
-        (numbers,) = question.what
-        question.reply([number for number in numbers if self._waiting.pop(number, None) is not None])
+    def _take_back(self, question: Question[TakeBack]) -> None:
+        question.reply([number for number in question.message.numbers if self._waiting.pop(number, None) is not None])
 
-    def _give_up(self, question: Question) -> None:
-        """Have some tasks that haven't begun count as given up."""
-        (numbers,) = question.what
-        for number in numbers:
+    def _give_up(self, question: Question[GiveUp]) -> None:
+        for number in question.message.numbers:
             order = self._waiting.pop(number, None)
             if order is not None:
                 self._ended.append(TaskEnd(number, order.run, GIVEN_UP, b"", 0, 0.0))
 
-    def _interrupt(self, question: Question) -> None:
+    def _interrupt(self, question: Question[InterruptTask]) -> None:
         """End a task that runs, if it can be: its program, or its function at its next line of Python."""
-        (number,) = question.what
+        number = question.message.number
         with self._lock:
             running = self._running.get(number)
             if running is not None and running[0].ident is not None and not stop_program(number):
@@ -149,14 +140,13 @@ class TaskService:
             self._staff(1)
         self.rank.transport.wake()  # for the end to be told: this comes after what is done before sending
 
-    def _drop(self, question: Question) -> None:
-        values, functions = question.what
-        for number in values:
+    def _drop(self, question: Question[DropResults]) -> None:
+        for number in question.message.numbers:
             self._kept.pop(number, None)
-        for number in functions:
+        for number in question.message.functions:
             self._functions.pop(number, None)
 
-    def _give(self, question: Question) -> None:
+    def _give(self, question: Question[FetchResult]) -> None:
         """Answer with a result, on a thread of its own: large ones take long."""
         if self._giver is None:
             self._giver = threading.Thread(target=self._give_all, name="windrow-task-results", daemon=True)
@@ -165,10 +155,10 @@ class TaskService:
 
     def _give_all(self) -> None:
         while (question := self._giving.get()) is not None:
-            number, near = question.what
+            number = question.message.number
             is_here, value = self.find(number)
             if is_here:
-                self._lending.answer(question, value, near)
+                self._lending.answer(question, value)
             else:
                 question.fail(ClusterError(f"the result of task {number} is not on rank {self.rank.rank}"))
             question = value = None
@@ -177,7 +167,7 @@ class TaskService:
         if self._ended:
             ends = [self._ended.popleft() for _ in range(len(self._ended))]
             with suppress(ClusterError):  # closed: nobody wants to know
-                self._calls.tell(0, ENDED, ends)
+                self._calls.tell(0, TasksEnded(ends))
 
     # ---------------------------------------------------------------- tasks that wait for tasks
 
@@ -205,7 +195,7 @@ class TaskService:
                         f"{order.name}: no thread is to be had on rank {self.rank.rank} for what the task waits for, "
                         f"beside {len(self._aside):,} tasks that wait as well: {error}"
                     ) from error
-        self._calls.tell(0, WAITS, order.number, order.run, True)
+        self._calls.tell(0, TaskWaits(order.number, order.run, True))
 
     def take_up(self, order: TaskOrder) -> None:
         """Have a task go on that has waited."""
@@ -214,7 +204,7 @@ class TaskService:
             if self._is_surplus():
                 self._queue.put(SURPLUS)
         with suppress(ClusterError):  # closed
-            self._calls.tell(0, WAITS, order.number, order.run, False)
+            self._calls.tell(0, TaskWaits(order.number, order.run, False))
 
     def _is_surplus(self) -> bool:
         """Whether there are more threads that don't wait for other tasks than may run at once."""

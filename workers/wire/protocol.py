@@ -1,9 +1,21 @@
-"""The whole wire: commands to a rank, events from a rank. Frozen values; arrays carry many tasks at once."""
+"""The whole wire: commands to a rank, events from a rank, messages between any two. Frozen values.
+
+Commands and events are listed here; arrays carry many tasks at once. Messages ask another rank something, or tell it:
+
+    task_messages              `wr.submit`: rank 0 orders tasks, ranks tell how they end, results go from rank to rank
+    page_messages              shared arrays: what blocks add, and pages for other hosts
+    one_sided_messages         arrays that all ranks read and write: operations on parts, making and keeping them
+    shared_messages            spaces, shared objects, and files that were added to
+    scheduler/tasks/messages       tasks on other ranks submit tasks
+    scheduler/spmd_mode/messages   scripts that all ranks run
+
+Each is a class below `RankMessage`. `Calls` in `rpc.py` sends it; the other rank's gives it to what serves its class.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -13,6 +25,7 @@ if TYPE_CHECKING:
     from ..memory.pressure import Shortage
 
 Array = np.ndarray[Any, Any]
+Reply = TypeVar("Reply")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,21 +265,26 @@ class Pong:
 
 @dataclass(frozen=True, slots=True)
 class RpcRequest:
-    """Between any two ranks: a question to a service of the other; number 0 wants no answer. See `workers.wire.rpc`."""
+    """Between any two ranks: a `RankMessage`, pickled; number 0 wants no answer."""
 
     rank: int
     number: int
-    service: str
     packed: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Between any two ranks: the answer to a question."""
+    """Between any two ranks: the answer to a message."""
 
     rank: int
     number: int
     packed: Any
+
+
+class RankMessage(Generic[Reply]):
+    """What a rank asks or tells another; `Reply` is the type of the answer, None where there is nothing to say."""
+
+    __slots__ = ()
 
 
 Command = (

@@ -1,8 +1,8 @@
 """Questions between ranks: a thread of one asks, the other's I/O thread answers, at once or later.
 
-A service is a name and a function, the same on all ranks. Which rank a question goes to is the caller's to know. Nobody
-waits for ever: an asker is told when the rank it asks is lost, when its limit is over, when the cluster is closed, and
-when the batch that it computes is recalled, which then is refused.
+A question is a `RankMessage`; a function serves each class of them, the same on all ranks. Which rank it goes to is the
+caller's to know. Nobody waits for ever: an asker is told when the rank it asks is lost, when its limit is over, when
+the cluster is closed, and when the batch that it computes is recalled, which then is refused.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import cloudpickle
 
 from ...graph.errors import ClusterError, WaitTimeout
 from ..rank import own_arena
-from .protocol import Answered, RpcRequest
+from .protocol import Answered, RankMessage, Reply, RpcRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from .transport import Transport
 
+Sent = TypeVar("Sent", bound=RankMessage[Any])
+Received = TypeVar("Received", bound=RankMessage[Any], covariant=True)
 LOOK = 0.5
 """Seconds after which a wait looks for an interrupt that came just before it began: Python wakes no wait for that."""
 LIMIT = 60.0
@@ -41,22 +43,22 @@ class Recalled(ClusterError):
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is asked of a service.
+class Question(Generic[Received]):
+    """A message, for what serves its class.
 
     Attributes
     ----------
     rank : int
         Who asks.
-    what : tuple
+    message : RankMessage
         What it says.
     """
 
     rank: int
-    what: tuple[Any, ...]
+    message: Received
     _answer: Callable[[Any, BaseException | None], None] = field(repr=False)
 
-    def reply(self, value: Any = None) -> None:
+    def reply(self: Question[RankMessage[Reply]], value: Reply) -> None:
         """Answer; from any thread, once."""
         self._answer(value, None)
 
@@ -65,17 +67,17 @@ class Question:
         self._answer(None, error)
 
 
-class PendingQuestion:
+class PendingQuestion(Generic[Reply]):
     """A question that is under way."""
 
-    def __init__(self, calls: Calls, number: int, rank: int, service: str) -> None:
-        self.rank, self.service, self.batch = rank, service, current_batch()
+    def __init__(self, calls: Calls, number: int, rank: int, message: RankMessage[Reply]) -> None:
+        self.rank, self.name, self.batch = rank, type(message).__name__, current_batch()
         self._calls, self._number = calls, number
         self._ended = threading.Event()
         self._value: Any = None
         self._error: BaseException | None = None
 
-    def result(self, limit: float | None = LIMIT) -> Any:
+    def result(self, limit: float | None = LIMIT) -> Reply:
         """Wait for the answer, and return it; see `Calls.ask`.
 
         Raises
@@ -86,10 +88,11 @@ class PendingQuestion:
         end = math.inf if limit is None else time.monotonic() + limit
         while not self._ended.wait(max(0.0, min(LOOK, end - time.monotonic()))):
             if time.monotonic() >= end:
-                raise WaitTimeout(f"{self.service}: rank {self.rank} hasn't answered within {limit:g} s")
+                raise WaitTimeout(f"{self.name}: rank {self.rank} hasn't answered within {limit:g} s")
         if self._error is not None:
             raise self._error
-        return self._value
+        value: Reply = self._value
+        return value
 
     def end(self, value: Any, error: BaseException | None = None) -> None:
         """Note the answer."""
@@ -112,13 +115,13 @@ class Calls:
 
     def __init__(self, transport: Transport) -> None:
         self._transport, self.rank = transport, transport.rank
-        self._services: dict[str, Callable[[Question], None]] = {}
-        self._offers: dict[str, Callable[[], Any]] = {}
-        self._provided: dict[str, Any] = {}
+        self._services: dict[type[RankMessage[Any]], Callable[[Question[Any]], None]] = {}
+        self._offers: dict[type[RankMessage[Any]], Callable[[], Any]] = {}
+        self._provided: dict[type[RankMessage[Any]], Any] = {}
         self._providing = threading.RLock()
         self.epoch = 0
         """The last death that this rank has heard of, by the scheduler's count."""
-        self._waiting: dict[int, PendingQuestion] = {}
+        self._waiting: dict[int, PendingQuestion[Any]] = {}
         self._out: deque[tuple[int, RpcRequest | Answered]] = deque()
         self._lock = threading.Lock()
         self._number = 0
@@ -129,9 +132,9 @@ class Calls:
         self._running: set[int] = set()
         self._recalled: set[int] = set()
 
-    def serve(self, service: str, handler: Callable[[Question], None]) -> None:
-        """Have a function answer a service's questions: on the I/O thread, quickly, without waiting for anybody."""
-        self._services[service] = handler
+    def serve(self, kind: type[Sent], handler: Callable[[Question[Sent]], None]) -> None:
+        """Have a function take all messages of a class: on the I/O thread, quickly, without waiting for anybody."""
+        self._services[kind] = handler
 
     def when_lost(self, listener: Callable[[tuple[int, ...]], None]) -> None:
         """Have a function told of ranks that are lost: those that are by now at once, others on the I/O thread."""
@@ -139,20 +142,20 @@ class Calls:
         if self._dead:
             listener(tuple(self._dead))
 
-    def offer(self, prefix: str, begin: Callable[[], Any]) -> None:
-        """Have services whose names begin so, and what keeps them, made when they are first needed."""
-        self._offers[prefix] = begin
+    def offer(self, group: type[RankMessage[Any]], begin: Callable[[], Any]) -> None:
+        """Have what serves the classes below `group` made when it is first needed."""
+        self._offers[group] = begin
 
     def before_sending(self, act: Callable[[], None]) -> None:
         """Have something done on the I/O thread each time before it sends: what has gathered goes together."""
         self._before.append(act)
 
-    def provided(self, prefix: str) -> Any:
-        """Return what keeps the services whose names begin so; from any thread."""
+    def provided(self, group: type[RankMessage[Any]]) -> Any:
+        """Return what serves the classes below `group`; from any thread."""
         with self._providing:
-            if prefix not in self._provided:
-                self._provided[prefix] = self._offers[prefix]()
-            return self._provided[prefix]
+            if group not in self._provided:
+                self._provided[group] = self._offers[group]()
+            return self._provided[group]
 
     def is_lost(self, rank: int) -> bool:
         """Tell whether a rank is known to be lost."""
@@ -160,7 +163,7 @@ class Calls:
 
     # ---------------------------------------------------------------- the asking threads
 
-    def ask(self, rank: int, service: str, *what: Any, limit: float | None = LIMIT) -> Any:
+    def ask(self, rank: int, message: RankMessage[Reply], limit: float | None = LIMIT) -> Reply:
         """Return a rank's answer; it may be the own one. Not to be called on the I/O thread.
 
         Raises
@@ -168,9 +171,9 @@ class Calls:
         ClusterError
             The rank is lost, or hasn't answered within so many seconds; the cluster is closed.
         Exception
-            What the service raised there.
+            What was raised there.
         """
-        pending = self.begin(rank, service, *what)
+        pending = self.begin(rank, message)
         try:
             return pending.result(limit)
         except WaitTimeout as error:
@@ -178,27 +181,29 @@ class Calls:
         finally:
             pending.drop()
 
-    def begin(self, rank: int, service: str, *what: Any) -> PendingQuestion:
-        """Send a question, and return what its answer comes to; whoever asks drops that in the end."""
+    def begin(self, rank: int, message: RankMessage[Reply]) -> PendingQuestion[Reply]:
+        """Send a message, and return what its answer comes to; whoever asks drops that in the end."""
+        packed = self._pack(rank, message)
         with self._lock:
             self.check()
-            if current_batch() in self._recalled:
-                raise _recalled(service)
             self._number += 1
             number = self._number
-            pending = self._waiting[number] = PendingQuestion(self, number, rank, service)
-        self._post(rank, RpcRequest(self.rank, number, service, self._pack(rank, what)))
+            pending = PendingQuestion(self, number, rank, message)
+            if pending.batch in self._recalled:
+                raise _recalled(pending)
+            self._waiting[number] = pending
+        self._post(rank, RpcRequest(self.rank, number, packed))
         return pending
 
     def drop(self, number: int) -> None:
         """Let go of an answer."""
         self._waiting.pop(number, None)
 
-    def tell(self, rank: int, service: str, *what: Any) -> None:
-        """Send a question whose answer nobody waits for."""
+    def tell(self, rank: int, message: RankMessage[Any]) -> None:
+        """Send a message whose answer nobody waits for."""
         with self._lock:
             self.check()
-        self._post(rank, RpcRequest(self.rank, 0, service, self._pack(rank, what)))
+        self._post(rank, RpcRequest(self.rank, 0, self._pack(rank, message)))
 
     def check(self) -> None:
         """Raise where nobody can be asked any more."""
@@ -245,31 +250,35 @@ class Calls:
             except Exception as error:  # what came can't be unpickled here
                 waiting.end(None, error)
 
-    def _answer(self, ask: RpcRequest) -> None:
+    def _answer(self, request: RpcRequest) -> None:
+        name = "a message that can't be read"
+
         def answer(value: Any, error: BaseException | None) -> None:
-            if not ask.number:
+            if not request.number:
                 return
             try:
-                packed = self._pack(ask.rank, (value, error))
+                packed = self._pack(request.rank, (value, error))
             except Exception as trouble:
                 failure = Unpicklable(
-                    f"{ask.service}: rank {self.rank}'s answer can't be pickled: {type(trouble).__name__}: {trouble}"
+                    f"{name}: rank {self.rank}'s answer can't be pickled: {type(trouble).__name__}: {trouble}"
                 )
-                packed = self._pack(ask.rank, (None, failure))
-            self._post(ask.rank, Answered(self.rank, ask.number, packed))
+                packed = self._pack(request.rank, (None, failure))
+            self._post(request.rank, Answered(self.rank, request.number, packed))
 
         try:
-            self._find(ask.service)(Question(ask.rank, self._unpack(ask.rank, ask.packed), answer))
+            message = self._unpack(request.rank, request.packed)
+            name = type(message).__name__
+            self._find(type(message))(Question(request.rank, message, answer))
         except Exception as error:
             answer(None, error)
 
-    def _find(self, service: str) -> Callable[[Question], None]:
-        for prefix in self._offers if service not in self._services else ():
-            if service.startswith(prefix):
-                self.provided(prefix)
-        if service not in self._services:
-            raise ClusterError(f"rank {self.rank} knows no service {service!r}")
-        return self._services[service]
+    def _find(self, kind: type[RankMessage[Any]]) -> Callable[[Question[Any]], None]:
+        for group in self._offers if kind not in self._services else ():
+            if issubclass(kind, group):
+                self.provided(group)
+        if kind not in self._services:
+            raise ClusterError(f"rank {self.rank} knows no service {kind.__name__!r}")
+        return self._services[kind]
 
     def enter(self, batch: int) -> None:
         """Note that a batch is computed, by this thread and perhaps others."""
@@ -288,7 +297,7 @@ class Calls:
             wanted = self._running.intersection(batches)
             self._recalled |= wanted
         numbers = [number for number, each in list(self._waiting.items()) if each.batch in wanted]
-        self._fail(numbers, lambda each: _recalled(each.service))
+        self._fail(numbers, _recalled)
 
     def lose(self, ranks: tuple[int, ...]) -> None:
         """Note that ranks are lost."""
@@ -310,21 +319,21 @@ class Calls:
             each.close()
         with self._lock:
             self._closed = True
-        self._fail(list(self._waiting), lambda each: ClusterError(f"{each.service}: the cluster was closed"))
+        self._fail(list(self._waiting), lambda each: ClusterError(f"{each.name}: the cluster was closed"))
 
-    def _fail(self, numbers: Iterable[int], error: Callable[[PendingQuestion], BaseException]) -> None:
+    def _fail(self, numbers: Iterable[int], error: Callable[[PendingQuestion[Any]], BaseException]) -> None:
         for number in numbers:
             waiting = self._waiting.pop(number, None)
             if waiting is not None:
                 waiting.end(None, error(waiting))
 
 
-def _recalled(service: str) -> Recalled:
-    return Recalled(f"{service}: the computation was cancelled")
+def _recalled(waiting: PendingQuestion[Any]) -> Recalled:
+    return Recalled(f"{waiting.name}: the computation was cancelled")
 
 
-def _gone(waiting: PendingQuestion) -> ClusterError:
-    return ClusterError(f"{waiting.service}: rank {waiting.rank} was lost before it answered")
+def _gone(waiting: PendingQuestion[Any]) -> ClusterError:
+    return ClusterError(f"{waiting.name}: rank {waiting.rank} was lost before it answered")
 
 
 _threads = threading.local()

@@ -8,6 +8,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ....workers.shared.pages.service import IN_PLACE
+from ....workers.wire.page_messages import DropMirror, FreePages
 from ...session.cluster import engines
 from ...session.job import Ask
 
@@ -15,17 +16,18 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ....workers.shared.pages.files import FileName, PageFile
+    from ....workers.wire.page_messages import PageMessage
     from ...engine.engine import Engine
 
 
 def watch(file: PageFile) -> None:
     """Have other hosts give back their copies of a file when it goes."""
-    weakref.finalize(file, _request, "pages.drop", file.name.pid, file.name.name).atexit = False
+    weakref.finalize(file, _request, DropMirror(file.name.pid, file.name.name)).atexit = False
 
 
 def tell_freed(file: FileName, slots: np.ndarray[Any, Any]) -> None:
     """Have other hosts give back their copies of pages."""
-    _request("pages.free", file.pid, file.name, slots)
+    _request(FreePages(file.pid, file.name, slots))
 
 
 def forget_pages(numbers: np.ndarray[Any, Any]) -> None:
@@ -43,12 +45,12 @@ def _reaching() -> list[Engine]:
     return [each for each in engines() if any(p.route not in IN_PLACE for p in each.transport.peers)]
 
 
-def _request(service: str, *what: Any) -> None:
+def _request(message: PageMessage[None]) -> None:
     for engine in _reaching():
-        engine.request(Ask(partial(_tell, service=service, what=what), SimpleQueue()))
+        engine.request(Ask(partial(_tell, message=message), SimpleQueue()))
 
 
-def _tell(engine: Engine, service: str, what: tuple[Any, ...]) -> None:
+def _tell(engine: Engine, message: PageMessage[None]) -> None:
     for peer in engine.transport.peers:
         if engine.ledger.alive[peer.rank] and peer.route not in IN_PLACE:
-            engine.local.calls.tell(peer.rank, service, *what)
+            engine.local.calls.tell(peer.rank, message)

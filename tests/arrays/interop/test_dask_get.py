@@ -234,9 +234,10 @@ def test_tasks_compute_collections_of_their_own():
 
 def test_nothing_is_left_on_the_board():
     from windrow.scheduler.session.cluster import session
+    from windrow.workers.wire.task_messages import BoardMessage
 
     gc.collect()
-    board = session().engine.local.calls.provided("task board: ").board
+    board = session().engine.local.calls.provided(BoardMessage).board
     before = set(board.records)  # of futures that other tests' modules hold
     with pytest.raises(ZeroDivisionError):
         plus(dask.delayed(divmod)(1, 0)).compute()

@@ -4,23 +4,34 @@ import json
 import os
 import signal
 import threading
+from dataclasses import dataclass
 
 import numpy as np
 
 import windrow as wr
+from windrow.workers.wire.protocol import RankMessage
 from windrow.workers.wire.rpc import own_calls
+
+
+@dataclass(frozen=True)
+class Add(RankMessage[tuple]):
+    what: object
+
+
+class Silence(RankMessage[None]):
+    pass
 
 
 def offer(comm):
     calls = own_calls()
-    calls.serve("add", lambda question: question.reply((calls.rank, question.rank, question.what[0] + 1)))
-    calls.serve("silence", lambda question: None)
+    calls.serve(Add, lambda question: question.reply((calls.rank, question.rank, question.message.what + 1)))
+    calls.serve(Silence, lambda question: None)
 
 
 def around(comm):
     calls = own_calls()
     big = np.arange(300_000)
-    right = calls.ask((calls.rank + 1) % comm.size, "add", big)
+    right = calls.ask((calls.rank + 1) % comm.size, Add(big))
     return right[0], right[1], bool((right[2] == big + 1).all())
 
 
@@ -29,7 +40,7 @@ def wait_for_last(block):
     if calls.rank == 2:
         return block
     try:
-        calls.ask(2, "silence", limit=30)
+        calls.ask(2, Silence(), limit=30)
     except wr.ClusterError as error:
         return block + (2 if "rank 2 was lost" in str(error) else 100)
     return block
@@ -37,13 +48,13 @@ def wait_for_last(block):
 
 wr.spmd(offer)
 found = {"around": wr.spmd(around)}
-found["driver"] = own_calls().ask(1, "add", 5)
+found["driver"] = own_calls().ask(1, Add(5))
 pid = wr.cluster().info()[2]["pid"]
 threading.Timer(0.7, os.kill, (pid, signal.SIGKILL)).start()
 x = wr.map_blocks(wait_for_last, wr.zeros(30, chunks=1), dtype="f8").compute()
 found["told"] = sorted(set(x.tolist()))
 try:
-    own_calls().ask(2, "add", 1)
+    own_calls().ask(2, Add(1))
 except wr.ClusterError as error:
     found["gone"] = str(error)
 print(json.dumps(found))

@@ -120,8 +120,9 @@ def array_within():
 
 def board():
     from windrow.scheduler.session.cluster import session
+    from windrow.workers.wire.task_messages import BoardMessage
 
-    return session().calls.provided("task board: ").board
+    return session().calls.provided(BoardMessage).board
 
 
 def settled():

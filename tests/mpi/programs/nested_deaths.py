@@ -12,6 +12,7 @@ import numpy as np
 
 import windrow as wr
 from windrow.scheduler.session.cluster import session
+from windrow.workers.wire.task_messages import BoardMessage
 
 chance = random.Random(int(sys.argv[1]))
 ranks = [row["pid"] for row in wr.cluster().info()][1:]
@@ -68,7 +69,7 @@ if "deadly" in sys.argv:
         wr.submit(deadly).result(60)
     except wr.ClusterError as error:
         told = str(error)
-board = session().calls.provided("task board: ").board
+board = session().calls.provided(BoardMessage).board
 for _ in range(2000):
     if not board.records and not any(site.used or site.bytes for site in board.sites if site.alive):
         break

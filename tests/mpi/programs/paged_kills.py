@@ -55,9 +55,10 @@ v.update(0, 0)
 
 
 def held(comm):
+    from windrow.workers.wire.page_messages import PageMessage
     from windrow.workers.wire.rpc import own_calls
 
-    return own_calls().provided("pages.").mirrors.used
+    return own_calls().provided(PageMessage).mirrors.used
 
 
 for _ in range(100):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from ....graph.errors import ArgumentError, bad
+from ...wire.one_sided_messages import ReduceCopies, SyncArrays
 from ...wire.rpc import LIMIT
 from ..shared_objects import note_use
 from .epoch import threads
@@ -106,7 +107,7 @@ class OneSided:
         >>> c.add(0, 5)
         >>> c.sync()
         """
-        together("sync", [self], comm, ("keep", None))
+        together("sync", [self], comm)
 
     def _read(self, read: Callable[[Generation], Kind]) -> Kind:
         """Return what is read; the driver reads again where a rank was lost meanwhile."""
@@ -140,10 +141,11 @@ def check_communicator(operation: str, comm: Any) -> None:
         raise ArgumentError(bad(operation, "comm", comm, "the communicator that a rank program was given, or None"))
 
 
-def together(operation: str, arrays: Sequence[OneSided], comm: Any, what: tuple[str, Any]) -> None:
-    """Have the driver do something with whole arrays; with a communicator, when all members have come.
+def together(operation: str, arrays: Sequence[OneSided], comm: Any, how: str | int | None = None) -> None:
+    """Have the driver keep arrays, or make the copies of one the same; with a communicator, when all members have come.
 
-    In SPMD mode scripts come to it together without a communicator, too: it is done once for all.
+    `how` these become the same `fold` says. In SPMD mode scripts come to it together without a communicator, too: it is
+    done once for all.
     """
     if comm is None and threads.epoch != math.inf:
         raise ArgumentError(
@@ -156,10 +158,11 @@ def together(operation: str, arrays: Sequence[OneSided], comm: Any, what: tuple[
         generations = [array._now() for array in arrays]
         began = None if comm is None else generations[0].number
         limit = 60 + sum(array.nbytes * len(g.layout.ranks) for array, g in zip(arrays, generations, strict=True)) / 1e8
-        arrays[0]._held.site.ask(0, "together", tokens, began, what, limit=limit)
+        message = SyncArrays(tokens, began) if how is None else ReduceCopies(tokens[0], how)
+        arrays[0]._held.site.calls.ask(0, message, limit)
 
     if comm is None:
-        once[0](operation, (*tokens, *what), ask)
+        once[0](operation, (*tokens, how), ask)
         return
     comm.Barrier()
     if comm.rank == 0:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...wire.one_sided_messages import ApplyBatch
 from .atomics import atomics
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def apply(
         if len(asked) == AT_ONCE:
             settle()
         rank = generation.layout.ranks[owners[which[0]]]
-        words = (held.spec.token, generation.number, name, *take(which))
-        asked.append((which, held.site.begin(rank, "apply", *words)))
+        message = ApplyBatch(held.spec.token, generation.number, name, *take(which))
+        asked.append((which, held.site.begin(rank, message)))
     near = np.flatnonzero(is_near)
     if len(near):
         near_values = apply_near(held, generation, name, *take(near))

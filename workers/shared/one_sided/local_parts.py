@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import ClusterError
+from ...wire.one_sided_messages import ReadPart, WritePart
 from ...wire.rpc import LIMIT, Recalled
 from .epoch import threads
 
@@ -166,7 +167,7 @@ class LocalArray:
         rank = generation.layout.ranks[part]
         for at in range(begin, end, step):
             till = min(at + step, end)
-            piece = self.site.ask(rank, "read", self.spec.token, generation.number, part, at, till)
+            piece = self.site.ask(rank, ReadPart(self.spec.token, generation.number, part, at, till))
             elements[at - begin : till - begin] = piece
         return elements
 
@@ -179,7 +180,7 @@ class LocalArray:
         rank = generation.layout.ranks[part]
         for at in range(0, len(values), step):
             piece = values[at : at + step]
-            self.site.ask(rank, "write", self.spec.token, generation.number, part, begin + at, piece)
+            self.site.ask(rank, WritePart(self.spec.token, generation.number, part, begin + at, piece))
 
     def own_part(self, generation: Generation) -> int:
         """Return the number of this rank's part."""

@@ -208,7 +208,7 @@ class Replicated(OneSided):
         check_communicator(operation, comm)
         self._held.wrote = True
         if comm is None:
-            together(operation, [self], None, ("fold", what))
+            together(operation, [self], None, what)
             return
         generation = self._now()
         self._own(generation)

@@ -6,27 +6,40 @@ What copies much runs on a thread of its own. Operations of other hosts' ranks a
 from __future__ import annotations
 
 import threading
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....graph.errors import ClusterError, WaitTimeout
+from ...wire.one_sided_messages import (
+    ApplyBatch,
+    DropArray,
+    EnterEpoch,
+    KeepPart,
+    MakePart,
+    MapParts,
+    PutKept,
+    ReadPart,
+    ReduceShare,
+    TakeKept,
+    WritePart,
+)
 from ...wire.rpc import Recalled
 from ..serial_thread import SerialThread
 from .collective_reduce import fold
-from .local_parts import PIECE, ArraySpec, LocalArray, PartLayout, Undone
+from .local_parts import PIECE, ArraySpec, LocalArray, Undone
 from .memory import OwnPart, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from ...wire.rpc import Calls, Question
+    from ...wire.one_sided_messages import ArrayMessage
+    from ...wire.protocol import Reply
+    from ...wire.rpc import Calls, Question, Sent
     from ...wire.transport import Bytes, Transport
     from .memory import PartPlace
 
 Array = np.ndarray[Any, Any]
-PREFIX = "symmetric arrays: "
 
 _held: dict[bytes, LocalArray] = {}
 
@@ -61,20 +74,22 @@ class ArraySite:
         self.changed = threading.Condition()
         self._here: dict[bytes, LocalArray] = {}
         self._worker = SerialThread("windrow-one-sided")
-        at_once: dict[str, Callable[..., Any]] = {"apply": self._apply, "read": self._read, "write": self._write}
-        at_once |= {"drop": self._drop, "epoch": self._enter, "map": self._map}
-        for name, handler in at_once.items():
-            calls.serve(PREFIX + name, partial(_answer, handler))
-        later: dict[str, Callable[..., Any]] = {"make": self._make, "keep": self._keep, "fold": self._fold}
-        for name, work in later.items():
-            calls.serve(PREFIX + name, partial(self._later, work))
+        calls.serve(ApplyBatch, self._apply)
+        calls.serve(ReadPart, self._read)
+        calls.serve(WritePart, self._write)
+        calls.serve(DropArray, lambda question: self._drop(question.message.token, question.message.why))
+        calls.serve(EnterEpoch, self._enter)
+        calls.serve(MapParts, self._map)
+        calls.serve(MakePart, self._later(self._make))
+        calls.serve(KeepPart, self._later(self._keep))
+        calls.serve(ReduceShare, self._later(self._reduce))
 
     @property
     def epoch(self) -> int:
         """The last death that this rank has heard of, by the scheduler's count."""
         return self.calls.epoch
 
-    def ask(self, rank: int, service: str, *what: Any, limit: float = 60.0) -> Any:
+    def ask(self, rank: int, message: ArrayMessage[Reply]) -> Reply:
         """Ask a rank's site.
 
         Raises
@@ -82,15 +97,15 @@ class ArraySite:
         Undone
             The rank is lost.
         """
-        return self.begin(rank, service, *what, limit=limit)()
+        return self.begin(rank, message)()
 
-    def begin(self, rank: int, service: str, *what: Any, limit: float = 60.0) -> Callable[[], Any]:
+    def begin(self, rank: int, message: ArrayMessage[Reply]) -> Callable[[], Reply]:
         """Ask a rank's site, and return what waits for the answer."""
-        pending = self.calls.begin(rank, PREFIX + service, *what)
+        pending = self.calls.begin(rank, message)
 
-        def answer() -> Any:
+        def answer() -> Reply:
             try:
-                return pending.result(limit)
+                return pending.result()
             except WaitTimeout as error:
                 raise ClusterError(str(error)) from None
             except Recalled:
@@ -98,7 +113,7 @@ class ArraySite:
             except ClusterError as error:
                 if not self.calls.is_lost(rank):
                     raise
-                text = held(what[0]).spec.text
+                text = held(message.token).spec.text
                 raise Undone(f"{text} goes back to what its last sync() has kept: {error}") from None
             finally:
                 pending.drop()
@@ -112,28 +127,27 @@ class ArraySite:
 
     # ---------------------------------------------------------------- on the I/O thread
 
-    def _enter(self, epoch: int) -> None:
-        """Note a death: memory from before doesn't count any more."""
+    def _enter(self, question: Question[EnterEpoch]) -> None:
         with self.changed:
-            self.calls.epoch = max(self.epoch, epoch)
+            self.calls.epoch = max(self.epoch, question.message.number)
             for each in self._here.values():
                 each.generation.live &= each.generation.number >= self.epoch
             self.changed.notify_all()
 
-    def _map(self, token: bytes, layout: PartLayout, places: Sequence[PartPlace]) -> None:
-        """Map the parts of this host's ranks, and have them count."""
-        each = self._here[token]
+    def _map(self, question: Question[MapParts]) -> None:
+        layout, each = question.message.layout, self._here[question.message.token]
         own = each.pending[layout.number]
         parts: dict[int, Array] = {}
-        for k, (rank, place) in enumerate(zip(layout.ranks, places, strict=True)):
+        for k, (rank, place) in enumerate(zip(layout.ranks, question.message.places, strict=True)):
             memory: Bytes | None = own.bytes if rank == self.rank else None
             if memory is None and self.transport.peers[rank].route in ("own", "map"):
                 memory = find(place)
             if memory is not None:
                 parts[k] = memory.view(each.spec.dtype)
         each.install(layout, parts)
+        question.reply(None)
 
-    def _drop(self, token: bytes, why: str = "nothing refers to it in the driver any more") -> None:
+    def _drop(self, token: bytes, why: str) -> None:
         each = self._here.pop(token, None)
         _held.pop(token, None)
         if each is not None:
@@ -145,33 +159,41 @@ class ArraySite:
             raise Undone(f"{each.spec.text} is back at what its last sync() has kept: a rank was lost")
         return each
 
-    def _apply(self, token: bytes, number: int, name: str, places: Array, values: Array, others: Array) -> Array | None:
-        """Apply an operation to own elements, whose positions are the array's."""
+    def _apply(self, question: Question[ApplyBatch]) -> None:
         from .batches import apply_near
 
-        each = self._present(token, number)
-        return apply_near(each, each.generation, name, places, values, others)
+        batch = question.message
+        each = self._present(batch.token, batch.number)
+        question.reply(apply_near(each, each.generation, batch.operation, batch.places, batch.values, batch.others))
 
-    def _read(self, token: bytes, number: int, part: int, begin: int, end: int) -> Array:
-        elements: Array = self._present(token, number).generation.parts[part][begin:end].copy()
-        return elements
+    def _read(self, question: Question[ReadPart]) -> None:
+        piece = question.message
+        part = self._present(piece.token, piece.number).generation.parts[piece.part]
+        question.reply(part[piece.begin : piece.end].copy())
 
-    def _write(self, token: bytes, number: int, part: int, begin: int, values: Array) -> None:
-        self._present(token, number).generation.parts[part][begin : begin + len(values)] = values
+    def _write(self, question: Question[WritePart]) -> None:
+        piece = question.message
+        part = self._present(piece.token, piece.number).generation.parts[piece.part]
+        part[piece.begin : piece.begin + len(piece.values)] = piece.values
+        question.reply(None)
 
     # ---------------------------------------------------------------- on a thread of its own
 
-    def _later(self, work: Callable[..., Any], question: Question) -> None:
-        def answer() -> None:
+    def _later(self, work: Callable[[Question[Sent]], None]) -> Callable[[Question[Sent]], None]:
+        """Return what has the thread do something with a question."""
+
+        def attempt(question: Question[Sent]) -> None:
             try:
-                _answer(work, question)
+                work(question)
             except BaseException as error:
                 question.fail(error)
 
-        self._worker.put(answer)
+        return lambda question: self._worker.put(lambda: attempt(question))
 
-    def _make(self, spec: ArraySpec, layout: PartLayout, kept: int, place: PartPlace | None) -> PartPlace:
-        """Make the own part, with what `sync` number `kept` has kept, or else with what the array is filled with."""
+    def _make(self, question: Question[MakePart]) -> None:
+        """Make the own part, with what `sync` has kept, or else with what the array is filled with."""
+        spec, layout = question.message.spec, question.message.layout
+        kept, place = question.message.kept, question.message.place
         each = self._here.get(spec.token)
         if each is None:
             each = self._here[spec.token] = _held[spec.token] = LocalArray(spec, self)
@@ -185,18 +207,20 @@ class ArraySite:
         elif spec.fill != 0:
             mine[:] = spec.fill
         each.pending[layout.number] = part
-        return part.place
+        question.reply(part.place)
 
-    def _keep(self, token: bytes, number: int, kept: int, before: int, place: PartPlace | None) -> None:
+    def _keep(self, question: Question[KeepPart]) -> None:
         """Keep the own part: of copies here, else where the driver says."""
-        each = self._present(token, number)
+        message = question.message
+        each = self._present(message.token, message.number)
         part = each.own_part(each.generation)
         mine = each.generation.parts[part]
-        if place is None:
-            each.kept = {k: v for k, v in each.kept.items() if k == before} | {kept: mine.copy()}
+        if message.place is None:
+            each.kept = {k: v for k, v in each.kept.items() if k == message.before} | {message.kept: mine.copy()}
         else:
             begin, _ = each.generation.layout.bounds(each.spec, part)
-            self._copy(place, kept, each.spec, begin, mine, True)
+            self._copy(message.place, message.kept, each.spec, begin, mine, True)
+        question.reply(None)
 
     def _copy(self, place: PartPlace, kept: int, spec: ArraySpec, begin: int, mine: Array, keeps: bool) -> None:
         """Copy the own part to the driver's memory, or from there: in place on its host."""
@@ -212,14 +236,12 @@ class ArraySite:
         for at in range(0, len(mine), step):
             till = min(at + step, len(mine))
             if keeps:
-                self.ask(0, "put", spec.token, kept, begin + at, mine[at:till])
+                self.ask(0, PutKept(spec.token, kept, begin + at, mine[at:till]))
             else:
-                mine[at:till] = self.ask(0, "take", spec.token, kept, begin + at, begin + till)
+                mine[at:till] = self.ask(0, TakeKept(spec.token, kept, begin + at, begin + till))
 
-    def _fold(self, token: bytes, number: int, operation: str | int, share: int, shares: int) -> None:
-        each = self._present(token, number)
-        fold(each, each.generation, operation, share, shares)
-
-
-def _answer(work: Callable[..., Any], question: Question) -> None:
-    question.reply(work(*question.what))
+    def _reduce(self, question: Question[ReduceShare]) -> None:
+        message = question.message
+        each = self._present(message.token, message.number)
+        fold(each, each.generation, message.operation, message.share, message.shares)
+        question.reply(None)

@@ -1,7 +1,6 @@
 """A rank's part in shared arrays: it reads pages, keeps its host's copies if it is the first rank there, serves them.
 
-Questions: `pages.add` tells the driver what a block has added; `pages.where` asks it who has pages; `pages.read` asks
-a holder for them; `pages.open` and `pages.ensure` ask the host's keeper, the first rank there that lives.
+That rank, of those that live, is the host's keeper.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import ClusterError
+from ...wire.page_messages import AddNoted, DropMirror, EnsurePages, FreePages, LocatePages, OpenMirrors, ReadPages
 from ..shared_objects import map_file, read, write
 from .additions import receive
 from .directory import DRIVER, Directory
@@ -24,7 +24,7 @@ from .snapshot import PageTable, map_pages
 
 if TYPE_CHECKING:
     from ...wire.rpc import Calls, Question
-    from ...wire.transport import Transport
+    from ...wire.transport import Bytes, Transport
     from .additions import Noted
     from .snapshot import PageLayout, SharedSnapshot
 
@@ -53,8 +53,13 @@ class PageService:
         self.sent: dict[str, int] = {}
         """Bytes of pages that went to other ranks, by the array's token."""
         self._dead: set[int] = set()
-        for name in ("add", "where", "read", "open", "ensure", "drop", "free", "sent"):
-            calls.serve(f"pages.{name}", getattr(self, f"_on_{name}"))
+        calls.serve(AddNoted, self._on_add)
+        calls.serve(LocatePages, self._on_locate)
+        calls.serve(ReadPages, self._on_read)
+        calls.serve(OpenMirrors, self._on_open)
+        calls.serve(EnsurePages, self._on_ensure)
+        calls.serve(DropMirror, lambda question: self.mirrors.drop(question.message.pid, question.message.name))
+        calls.serve(FreePages, self._on_free)
         calls.when_lost(self._lose)
 
     @property
@@ -93,7 +98,7 @@ class PageService:
         raw = space.bytes.reshape(-1, layout.page)
         for each, places in _wanted(table, layout.page, touched):
             for part in _batches(each):
-                pages = self._calls.ask(DRIVER, "pages.read", layout.token, [each.part(part)])
+                pages = self._calls.ask(DRIVER, ReadPages(layout.token, [each.part(part)]))
                 raw[places[part]] = pages.reshape(-1, layout.page)
         return space.bytes
 
@@ -102,12 +107,11 @@ class PageService:
         layout, table = snapshot._layout, snapshot.table
         view = snapshot.view
         if view is None or view.keeper != keeper:
-            opened = self._calls.ask(keeper, "pages.open", layout.page, table.files)
+            opened = self._calls.ask(keeper, OpenMirrors(layout.page, table.files))
             view = snapshot.view = MappedVersion(layout, table, keeper, opened)
         missing = view.missing(table, touched)
         if len(missing):
-            wanted = [each for each, _ in _wanted(table, layout.page, missing)]
-            self._calls.ask(keeper, "pages.ensure", layout.token, wanted)
+            self._calls.ask(keeper, EnsurePages([each for each, _ in _wanted(table, layout.page, missing)]))
         return view.bytes
 
     # ---------------------------------------------------------------- telling, on compute threads
@@ -120,11 +124,11 @@ class PageService:
             descriptor, nbytes = write(noted, token)
             try:
                 name = FileName(os.getpid(), descriptor, "windrow-shared", nbytes)
-                was_mapped = self._calls.ask(DRIVER, "pages.add", key, block, attempt, name, token)
+                was_mapped = self._calls.ask(DRIVER, AddNoted(key, block, attempt, name, token))
             finally:
                 os.close(descriptor)
         if not was_mapped:
-            self._calls.ask(DRIVER, "pages.add", key, block, attempt, noted)
+            self._calls.ask(DRIVER, AddNoted(key, block, attempt, noted))
 
     # ---------------------------------------------------------------- fetching, on threads of the keeper's
 
@@ -135,7 +139,7 @@ class PageService:
         """Fetch pages from who has them; from each on a thread of its own, since one may wait for another."""
         try:
             numbers = np.concatenate([each.numbers for each in wanted])
-            sources = np.array(self._calls.ask(DRIVER, "pages.where", numbers.tolist()))
+            sources = np.array(self._calls.ask(DRIVER, LocatePages(numbers.tolist())))
         except BaseException as error:
             for each in wanted:
                 self.mirrors.arrived(each, None, error)
@@ -162,7 +166,7 @@ class PageService:
             for part in _batches(each):
                 mine = each.part(part)
                 try:
-                    raw = self._calls.ask(source, "pages.read", _token_of(each), [mine])
+                    raw = self._calls.ask(source, ReadPages(_token_of(each), [mine]))
                 except BaseException as error:
                     if source == DRIVER:
                         self.mirrors.arrived(mine, None, error)
@@ -173,8 +177,8 @@ class PageService:
 
     # ---------------------------------------------------------------- answers, on the I/O thread
 
-    def _on_add(self, question: Question) -> None:
-        key, block, attempt, noted, *token = question.what
+    def _on_add(self, question: Question[AddNoted]) -> None:
+        message, noted = question.message, question.message.noted
         if isinstance(noted, FileName):
             try:
                 descriptor = noted.open()
@@ -182,21 +186,21 @@ class PageService:
                 question.reply(False)
                 return
             try:
-                noted = read(map_file(descriptor), token[0])
+                noted = read(map_file(descriptor), message.token)
             finally:
                 os.close(descriptor)
-        receive(key, block, noted, attempt)
+        receive(message.key, message.block, noted, message.attempt)
         question.reply(True)
 
-    def _on_where(self, question: Question) -> None:
-        question.reply(self.directory.where(question.rank, question.what[0]))
+    def _on_locate(self, question: Question[LocatePages]) -> None:
+        question.reply(self.directory.where(question.rank, question.message.numbers))
 
-    def _on_read(self, question: Question) -> None:
-        token, wanted = question.what
+    def _on_read(self, question: Question[ReadPages]) -> None:
+        token, wanted = question.message.token, question.message.wanted
 
-        def done(raw: Any, error: BaseException | None) -> None:
-            if error is not None:
-                question.fail(error)
+        def done(raw: Bytes | None, error: BaseException | None) -> None:
+            if raw is None:
+                question.fail(error or ClusterError("pages of a shared array are not here"))
                 return
             self.sent[token] = self.sent.get(token, 0) + raw.nbytes
             question.reply(raw)
@@ -206,27 +210,21 @@ class PageService:
         else:
             self.mirrors.read(wanted, done)
 
-    def _on_open(self, question: Question) -> None:
-        page, files = question.what
-        question.reply([self.mirrors.open(file, page) for file in files])
+    def _on_open(self, question: Question[OpenMirrors]) -> None:
+        question.reply([self.mirrors.open(file, question.message.page) for file in question.message.files])
 
-    def _on_ensure(self, question: Question) -> None:
+    def _on_ensure(self, question: Question[EnsurePages]) -> None:
         def done(error: BaseException | None) -> None:
             if error is None:
-                question.reply()
+                question.reply(None)
             else:
                 question.fail(error)
 
-        self.mirrors.ensure(question.what[1], done)
+        self.mirrors.ensure(question.message.wanted, done)
 
-    def _on_drop(self, question: Question) -> None:
-        self.mirrors.drop(*question.what)
-
-    def _on_free(self, question: Question) -> None:
-        self.mirrors.free(*question.what)
-
-    def _on_sent(self, question: Question) -> None:
-        question.reply(self.sent.get(question.what[0], 0))
+    def _on_free(self, question: Question[FreePages]) -> None:
+        pages = question.message
+        self.mirrors.free(pages.pid, pages.name, pages.slots)
 
     def _lose(self, ranks: tuple[int, ...]) -> None:
         self._dead.update(ranks)

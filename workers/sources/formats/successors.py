@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import ClusterError, SourceChanged
 from ...wire.rpc import own_calls
+from ...wire.shared_messages import FindSuccessor
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ...wire.rpc import Calls, Question
+    from ...wire.rpc import Calls
     from .places import FilePlace
 
-SERVICE = "files: successor"
 MOST = 10_000
 """So many versions of a file are remembered."""
 
@@ -75,31 +75,26 @@ def current(place: FilePlace, part: str) -> FilePlace:
 
 def serve(calls: Calls) -> None:
     """Answer other ranks' questions."""
-
-    def answer(question: Question) -> None:
-        question.reply(_find(*question.what))
-
-    calls.serve(SERVICE, answer)
+    calls.serve(FindSuccessor, lambda question: question.reply(_find(question.message)))
 
 
 def _ask(place: FilePlace, part: str) -> Version | None:
-    what = (os.path.realpath(place.path), (place.size, place.mark), part.strip("/"))
+    wanted = FindSuccessor(os.path.realpath(place.path), (place.size, place.mark), part.strip("/"))
     try:
         calls = own_calls()
     except ClusterError:
-        return _find(*what)
-    version: Version | None = _find(*what) if calls.rank == 0 else calls.ask(0, SERVICE, *what)
-    return version
+        return _find(wanted)
+    return _find(wanted) if calls.rank == 0 else calls.ask(0, wanted)
 
 
-def _find(path: str, version: Version, part: str) -> Version | None:
+def _find(wanted: FindSuccessor) -> Version | None:
     """Return the last version of a file, if its part is that of another version."""
     with _guard:
-        history = _histories.get(path)
+        history = _histories.get(wanted.path)
         if (
             history is None
-            or version not in history.versions
-            or history.replaced.get(part, 0) > history.versions[version]
+            or wanted.version not in history.versions
+            or history.replaced.get(wanted.part, 0) > history.versions[wanted.version]
         ):
             return None
         return next(reversed(history.versions))
