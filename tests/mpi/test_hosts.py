@@ -347,13 +347,13 @@ import json, os, signal, time
 import numpy as np
 import windrow as wr
 from windrow.scheduler.session.cluster import session
-from windrow.workers.shared import shared_objects
+from windrow.workers.rank.task_context import own_rank
 
 table = wr.shared.object(np.arange(300_000))
 
 def look(comm):
     right = int(table[-1]) == 299_999 and not table.flags.writeable
-    rank = shared_objects._ranks[0] if shared_objects._ranks else None
+    rank = own_rank()
     where = 0 if rank is None else rank.copies.fetched
     return os.uname().nodename, right, where
 

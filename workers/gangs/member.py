@@ -23,14 +23,13 @@ from ...graph.errors import ClusterError
 from ...graph.kinds.gang import share
 from ..kernels.interpreter.block_calls import BlockError, read_only
 from ..kernels.user_results import usual_warnings
-from ..rank import own_arena
 from ..rank.interrupts import GRACE, Interrupted, forget, interrupt, interruptible
 from ..rank.output import COMPUTE
+from ..rank.task_context import TaskContext, enter_context
 from ..rank.urgency import begin_apart
-from ..shared.one_sided.epoch import enter
 from ..shared.pages.additions import collecting
 from ..wire.protocol import Done, Left, Meet, NoComm, Refused, Run
-from ..wire.rpc import Recalled, computing
+from ..wire.rpc import Recalled
 from .local_chunks import LocalChunks
 
 if TYPE_CHECKING:
@@ -40,9 +39,8 @@ if TYPE_CHECKING:
     from ...graph.kinds.gang import Gang
     from ...graph.lowering.stage import Stage
     from ..rank.chunk_reader import BatchReader
+    from ..rank.rank import Rank
     from ..wire.protocol import Event, GangOrder
-    from ..wire.rpc import Calls
-    from ..wire.transport import Transport
 
 Array = np.ndarray[Any, Any]
 _TRIES = 5
@@ -89,16 +87,10 @@ class CommunicatorMaker(Protocol):
 class GangThreads:
     """Runs a rank's members: as many threads as there are gangs under way, the free ones kept for the next."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        calls: Calls,
-        emit: Callable[[Event], None],
-        fail: Callable[[int, int, int, BaseException], Event],
-        later: Callable[[Callable[[], None]], None],
-    ) -> None:
-        self.transport, self.rank, self.meeting = transport, transport.rank, transport.meeting
-        self.calls, self.emit, self.fail, self.later = calls, emit, fail, later
+    def __init__(self, owner: Rank, fail: Callable[[int, int, int, BaseException], Event]) -> None:
+        transport = owner.transport
+        self.owner, self.transport, self.rank, self.meeting = owner, transport, transport.rank, transport.meeting
+        self.calls, self.emit, self.fail, self.later = owner.calls, owner.emit, fail, owner.do_later
         here = [peer.rank for peer in transport.peers if peer.same_node]
         self._place, self._beside = here.index(self.rank), len(here)
         self._orders: SimpleQueue[tuple[int, Run | Meet, BatchReader | None] | None] = SimpleQueue()
@@ -271,15 +263,15 @@ class GangThreads:
         gang = stage.gang
         assert gang is not None
         attempt = 0 if run.gang is None else run.gang.number
+        context = TaskContext(self.owner, run.batch, run.gang.epoch if run.gang is not None else 0, 0, len(comms))
+        enter_context(context)
         function, extra, keywords = pickle.loads(gang.payload.pickled)
         parts = np.array_split(np.arange(len(run.tasks)), len(comms))
         results: list[Any] = [None] * len(comms)
         errors: list[BlockError] = []
 
         def member(number: int) -> None:
-            own_arena.enter(self.transport)
-            computing(run.batch)
-            enter(run.gang.epoch if run.gang is not None else 0, number, len(comms))
+            enter_context(context._replace(member=number))
             tasks, offsets = run.tasks[parts[number]], run.offsets[parts[number]]
             place = number
             try:

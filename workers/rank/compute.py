@@ -15,7 +15,6 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from ..wire.protocol import Left
-from . import own_arena
 from .interrupts import GRACE, forget, interrupt
 from .output import COMPUTE
 
@@ -121,7 +120,6 @@ class ComputeThreads:
         threading.Thread(target=self._loop, args=(worker,), name=f"{COMPUTE}{worker.slot}", daemon=True).start()
 
     def _loop(self, worker: ComputeThread) -> None:
-        own_arena.enter(self._transport)
         worker.thread = threading.get_ident()
         going = True
         while going and (batch := self._work.get()) is not None:

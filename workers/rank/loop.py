@@ -11,10 +11,9 @@ from collections import deque
 from typing import TYPE_CHECKING, NoReturn
 
 from ..mpi.deaths.reachability import Reach
-from ..shared import shared_objects
 from ..wire.protocol import Answered, Command, Output, Pong, RpcRequest, Setup, Stop
 from ..wire.transport import RanksLost, Transport
-from . import own_arena
+from . import task_context
 from .output import name_tasks
 from .rank import Rank
 from .urgency import request_short_timeslices
@@ -38,9 +37,8 @@ def serve(transport: Transport, begun: Callable[[Rank], None] | None = None) -> 
     if not isinstance(setup, Setup):
         return setup is not None
     _adopt(setup)
-    own_arena.serve(transport)
     rank = Rank(transport, setup.threads, setup.spill_folder)
-    shared_objects.attach(rank)
+    task_context.serve(rank)
     request_short_timeslices()  # the threads that compute have begun, and don't inherit it
     if begun is not None:
         name_tasks(rank.rank)

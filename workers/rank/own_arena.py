@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
+from .task_context import computing_rank
 
 if TYPE_CHECKING:
     from ..wire.transport import MpiWindow, Transport
@@ -92,24 +92,10 @@ def _find_bytes(block: Any) -> tuple[int, int]:
     )
 
 
-_threads = threading.local()
-_served: list[Transport] = []
-
-
-def enter(transport: Transport) -> None:
-    """Note for which rank this thread computes."""
-    _threads.transport = transport
-
-
-def serve(transport: Transport) -> None:
-    """Note whose rank this process is, for threads that functions of blocks start."""
-    _served[:] = [transport]
-
-
 def own_transport() -> Transport | None:
     """Return the transport of the rank that this thread, or else this process, computes for; None in others."""
-    transport: Transport | None = getattr(_threads, "transport", None)
-    return transport or (_served[0] if _served else None)
+    rank = computing_rank()
+    return None if rank is None else rank.transport
 
 
 def view(transport: Transport) -> OwnArena:

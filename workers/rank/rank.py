@@ -31,7 +31,6 @@ from ..memory.temporaries import keep_freed_memory
 from ..public_api import is_of_users, trim_context
 from ..shared import shared_objects
 from ..shared.host_copies import HostCopies
-from ..shared.one_sided.epoch import enter
 from ..sources.formats import successors
 from ..wire.one_sided_messages import OneSidedMessage
 from ..wire.page_messages import PageMessage
@@ -57,7 +56,7 @@ from ..wire.protocol import (
     Trim,
     Unshare,
 )
-from ..wire.rpc import Calls, Recalled, attach, detach
+from ..wire.rpc import Calls, Recalled
 from ..wire.task_messages import TaskMessage
 from .arena_prefault import PagesAhead
 from .blas import BlasLimit
@@ -67,6 +66,7 @@ from .executor import Target, run_blocks, run_task
 from .inputs import BatchInputs
 from .interrupts import Interrupted
 from .output import finish_lines
+from .task_context import TaskContext, enter_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +96,6 @@ class Rank:
         self._waiting: dict[int, tuple[Run, BatchReader]] = {}
         self._slow: WeakValueDictionary[int, BatchReader] = WeakValueDictionary()
         self.calls = Calls(transport)
-        attach(transport, self.calls)
         self.calls.offer(PageMessage, lambda: _find_service("shared.pages.service").PageService(self.calls, transport))
         self.calls.offer(
             OneSidedMessage, lambda: _find_service("shared.one_sided.site").ArraySite(self.calls, transport)
@@ -113,7 +112,7 @@ class Rank:
         self._watch = watch(transport)
         self.excess = Excess(self.rank, self.stages)
         self.copies = HostCopies(transport, self.calls, self.fetch)
-        self._gangs = GangThreads(transport, self.calls, self.emit, _failure, self.do_later)
+        self._gangs = GangThreads(self, _failure)
 
     @property
     def pages(self) -> PageService:
@@ -200,7 +199,6 @@ class Rank:
     def close(self) -> None:
         """End the compute threads once their present batch is through."""
         self.calls.close()
-        detach(self.transport)
         self._compute.close()
         self._gangs.close()
         self.copies.close()
@@ -302,13 +300,14 @@ class Rank:
 
     def _begin(self, number: int, slot: int) -> Event | None:
         """Run a batch on a compute thread; return what came of it."""
-        enter(self.calls.epoch)  # as long as the batch can be given back
+        epoch = self.calls.epoch  # as long as the batch can be given back
         run, reader = self._waiting.pop(number, (None, None))
         if run is None or reader is None:  # given back
             return None
         noted = self.rank == 0 and reader.stage.foreign
         if noted:
             self.transport.note(slot, _describe_blocks(reader.stage, run.tasks))
+        enter_context(TaskContext(self, number, epoch))
         self.calls.enter(number)
         event = self._do(run, reader)
         self.calls.leave(number)

@@ -24,12 +24,12 @@ import cloudpickle
 import numpy as np
 
 from ...graph.errors import ClusterError
+from ..rank.task_context import own_rank
 from .frozen import freeze, type_as_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..rank.rank import Rank
     from ..wire.transport import Bytes
 
 LINE = 64
@@ -190,18 +190,7 @@ _loading: set[bytes] = set()
 _guard = threading.RLock()  # while something is loaded, which may name another object
 _table = threading.Lock()  # of what is loaded: never for long, as a rank's loop asks for it
 _threads = threading.local()
-_ranks: list[Rank] = []
 _keepers: list[Callable[[bytes], None]] = []
-
-
-def attach(rank: Rank) -> None:
-    """Note whose rank this process is: by it objects are found that another process has shared."""
-    _ranks[:] = [rank]
-
-
-def own_rank() -> Rank | None:
-    """Return the rank that this process is, where it isn't the driver."""
-    return _ranks[0] if _ranks else None
 
 
 @contextmanager
@@ -309,9 +298,10 @@ def resolve(name: SharedName) -> Any:
             if name.token in _loaded:
                 return _loaded[name.token]
             _loading.add(name.token)
-        if not _ranks:
+        rank = own_rank()
+        if rank is None:
             raise ClusterError("a shared object is known to the ranks of its own job alone")
-        value = freeze(read(_ranks[0].copies.read(name), name.token))
+        value = freeze(read(rank.copies.read(name), name.token))
         with _table:
             if name.token in _loading:
                 _loaded[name.token] = value
@@ -326,11 +316,11 @@ def read_once(name: SharedName) -> Any:
     ClusterError
         It is not to be had.
     """
-    if not _ranks:
+    rank = own_rank()
+    if rank is None:
         return read(map_file(name.descriptor), name.token)
-    copies = _ranks[0].copies
-    memory = copies.map_own(name)
-    return read(copies.fetch(name) if memory is None else memory, name.token)
+    memory = rank.copies.map_own(name)
+    return read(rank.copies.fetch(name) if memory is None else memory, name.token)
 
 
 def forget(token: bytes) -> None:
@@ -366,7 +356,7 @@ def as_ranks_see(function: Any) -> Any:
 
     It is for calls in the driver that stand for those on ranks. What can't be pickled comes back as it is.
     """
-    if not _own and not _ranks:
+    if not _own and own_rank() is None:
         return function
     try:
         with noting() as used:

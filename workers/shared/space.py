@@ -14,7 +14,8 @@ import cloudpickle
 import numpy as np
 
 from ...graph.errors import ArgumentError, WaitTimeout, bad
-from ..wire.rpc import Calls, Recalled, current_batch, own_calls
+from ..rank.task_context import task_context
+from ..wire.rpc import Calls, Recalled, own_calls
 from ..wire.shared_messages import (
     Offer,
     SpaceBack,
@@ -109,10 +110,10 @@ class Space:
             packed, descriptor = _pack(value, calls)
         named = used if calls.rank == 0 else []  # elsewhere objects are what they are, and no names
         try:
-            if not calls.ask(0, SpacePut(self.token, current_batch(), tag, packed, named)):
+            if not calls.ask(0, SpacePut(self.token, task_context().batch, tag, packed, named)):
                 assert isinstance(packed, Offer)  # the driver can't reach this process: it is sent
                 sent = Offer(packed.name, packed.pid, os.pread(descriptor, packed.name.nbytes, 0))
-                calls.ask(0, SpacePut(self.token, current_batch(), tag, sent, []))
+                calls.ask(0, SpacePut(self.token, task_context().batch, tag, sent, []))
         finally:
             if descriptor >= 0:
                 os.close(descriptor)
@@ -214,7 +215,7 @@ class Space:
         ticket = os.urandom(8)
         pending = None
         try:
-            pending = calls.begin(0, SpaceFind(self.token, current_batch(), ticket, tag, take, timeout == 0))
+            pending = calls.begin(0, SpaceFind(self.token, task_context().batch, ticket, tag, take, timeout == 0))
             lent = pending.result(None if timeout == 0 else timeout)
         except WaitTimeout:
             calls.ask(0, SpaceWithdraw(self.token, ticket))  # what it was given meanwhile has come before that
@@ -232,7 +233,7 @@ class Space:
             raise WaitTimeout(f"{name}: nothing under the tag {tag!r} within {timeout:g} s")
         try:
             item = _unpack(lent.packed)
-            calls.tell(0, SpaceCame(lent.number, current_batch()))
+            calls.tell(0, SpaceCame(lent.number, task_context().batch))
         except BaseException:
             calls.tell(0, SpaceBack(self.token, ticket))
             raise

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ..rank.task_context import task_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,12 +14,12 @@ if TYPE_CHECKING:
     from ..wire.task_messages import TaskOrder
     from .service import TaskService
 
-_own: ContextVar[Current | None] = ContextVar("windrow-task", default=None)
 _guard = threading.Lock()
-enter_task = _own.set
-"""Have the calling thread run a task; None: no more."""
-current_task = _own.get
-"""Return the task that the calling thread runs, or that began what runs here with a copy of its context, else None."""
+
+
+def current_task() -> Current | None:
+    """Return the task that the calling thread runs, or that began what runs here with a copy of its context."""
+    return task_context().task
 
 
 class Current:
@@ -30,12 +31,18 @@ class Current:
         What runs it.
     order : TaskOrder
         The task, and which attempt.
+
+    Attributes
+    ----------
+    needs : dict
+        Arguments that its pickle names by number, while that is read.
     """
 
-    __slots__ = ("_waits", "order", "service")
+    __slots__ = ("_waits", "needs", "order", "service")
 
     def __init__(self, service: TaskService, order: TaskOrder) -> None:
         self.service, self.order, self._waits = service, order, 0
+        self.needs: dict[int, Any] = {}
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,14 +10,14 @@ import numpy as np
 
 from ...graph.errors import ClusterError, WindrowError
 from ..wire.rpc import Unpicklable
+from .current import current_task
 from .lending import fetch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..rank.rank import Rank
-
-_threads = threading.local()
+    from .current import Current
 
 
 class MissingArgument(Protocol):
@@ -44,26 +43,33 @@ def with_needs(packed: bytes | LocalCall, needs: dict[int, Any]) -> Any:
     """Return what was pickled, with the arguments that its pickle names by number."""
     if isinstance(packed, LocalCall):
         return packed.make(needs)
-    _threads.needs = needs
+    task = _task()
+    task.needs = needs
     try:
         return pickle.loads(packed)
     finally:
-        _threads.needs = {}
+        task.needs = {}
+
+
+def _task() -> Current:
+    task = current_task()
+    assert task is not None
+    return task
 
 
 def fill_in(number: int) -> Any:
     """Return an argument by its number; called by pickles."""
-    return _threads.needs[number]
+    return _task().needs[number]
 
 
 def fill_in_own(number: int) -> Any:
     """Return the array of a snapshot by its number, for a call to write into; called by pickles."""
-    return _threads.needs[number].own()
+    return _task().needs[number].own()
 
 
 def fill_in_named(given: dict[Any, Any], names: tuple[Any, ...], numbers: tuple[int, ...]) -> dict[Any, Any]:
     """Return arguments by names, beside those at hand; called by pickles."""
-    needs = _threads.needs
+    needs = _task().needs
     return given | {name: needs[number] for name, number in zip(names, numbers, strict=True)}
 
 

@@ -6,31 +6,19 @@ import contextlib
 import os
 import signal
 import subprocess
-import threading
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import MissingFile
 from ..mpi.deaths.exits import before_end
 from ..rank.interrupts import Interrupted
+from .current import current_task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-_threads = threading.local()
 _running: dict[int, subprocess.Popen[Any]] = {}
 _stopped: set[int] = set()
 _own = os.getpid()
-
-
-@contextlib.contextmanager
-def ended_by_us(number: int) -> Iterator[None]:
-    """Note which task this thread runs, so that its program can be ended."""
-    _threads.number = number
-    try:
-        yield
-    finally:
-        _threads.number = 0
-        _stopped.discard(number)
 
 
 def stop_program(number: int) -> bool:
@@ -77,13 +65,16 @@ def run_program(words: Sequence[str], **options: Any) -> str:
         )
     except FileNotFoundError as error:
         raise MissingFile(f"submit: the program {words[0]!r} can't be started: {error}") from error
-    number = getattr(_threads, "number", 0)
+    task = current_task()
+    number = 0 if task is None else task.order.number
     _running[number] = program
     try:
         out, err = program.communicate()
     finally:
         _running.pop(number, None)
-    if number in _stopped:
+        was_stopped = number in _stopped
+        _stopped.discard(number)
+    if was_stopped:
         raise Interrupted
     if program.returncode:
         failed = subprocess.CalledProcessError(program.returncode, list(words), out, err)

@@ -16,9 +16,9 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ClusterError
-from ..rank import own_arena
 from ..rank.interrupts import GRACE, Interrupted, forget, interrupt, interruptible
 from ..rank.output import COMPUTE, finish_lines
+from ..rank.task_context import TaskContext, enter_context
 from ..wire.task_messages import (
     GIVEN_UP,
     KEPT,
@@ -35,11 +35,11 @@ from ..wire.task_messages import (
     TasksEnded,
     TaskWaits,
 )
-from .current import Current, enter_task
+from .current import Current
 from .lending import Lending
 from .needs import LocalCall, Unread, with_needs
 from .packing import pack_error, pack_small, size_of
-from .programs import ended_by_us, stop_program
+from .programs import stop_program
 
 if TYPE_CHECKING:
     from ..rank.rank import Rank
@@ -230,7 +230,6 @@ class TaskService:
     # ---------------------------------------------------------------- threads
 
     def _loop(self) -> None:
-        own_arena.enter(self.rank.transport)
         going = True
         while going and (number := self._queue.get()) is not None:
             # Orders stay out of this frame: a thread that is free holds nothing of the last one.
@@ -244,9 +243,9 @@ class TaskService:
         mine = threading.current_thread(), order
         with self._lock:
             self._running[number] = mine
-        enter_task(Current(self, order))
+        enter_context(TaskContext(self.rank, task=Current(self, order)))
         end, value = self._run(order)
-        enter_task(None)
+        enter_context(TaskContext(self.rank))
         forget(threading.get_ident())
         with self._lock:
             self._aside.discard((number, order.run))  # where an interrupt came in between
@@ -283,12 +282,11 @@ class TaskService:
         except BaseException as error:
             return end(RAISED, pack_error(error)), None
         try:
-            with ended_by_us(order.number):
-                function, args, keywords = with_needs(order.call, needs)
-                if order.function:
-                    function = self._function(order.function)
-                with interruptible(order.number):
-                    value = function(*args, **keywords)
+            function, args, keywords = with_needs(order.call, needs)
+            if order.function:
+                function = self._function(order.function)
+            with interruptible(order.number):
+                value = function(*args, **keywords)
             del function, args, keywords, needs
             packed = None if isinstance(order.call, LocalCall) else pack_small(value)
         except BaseException as error:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import cloudpickle
 
 from ...graph.errors import ClusterError, WaitTimeout
-from ..rank import own_arena
+from ..rank.task_context import computing_rank, task_context
 from .protocol import Answered, RankMessage, Reply, RpcRequest
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class PendingQuestion(Generic[Reply]):
     """A question that is under way."""
 
     def __init__(self, calls: Calls, number: int, rank: int, message: RankMessage[Reply]) -> None:
-        self.rank, self.name, self.batch = rank, type(message).__name__, current_batch()
+        self.rank, self.name, self.batch = rank, type(message).__name__, task_context().batch
         self._calls, self._number = calls, number
         self._ended = threading.Event()
         self._value: Any = None
@@ -281,9 +281,8 @@ class Calls:
         return self._services[kind]
 
     def enter(self, batch: int) -> None:
-        """Note that a batch is computed, by this thread and perhaps others."""
+        """Note that a batch is computed."""
         self._running.add(batch)
-        computing(batch)
 
     def leave(self, batch: int) -> None:
         """Note that a batch is computed no more."""
@@ -336,29 +335,7 @@ def _gone(waiting: PendingQuestion[Any]) -> ClusterError:
     return ClusterError(f"{waiting.name}: rank {waiting.rank} was lost before it answered")
 
 
-_threads = threading.local()
-_of: dict[int, Calls] = {}
 _default: list[Callable[[], Calls]] = []
-
-
-def current_batch() -> int:
-    """Return the number of the batch that this thread computes; -1 in others."""
-    return int(getattr(_threads, "batch", -1))
-
-
-def computing(batch: int) -> None:
-    """Note which batch this thread computes."""
-    _threads.batch = batch
-
-
-def attach(transport: Transport, calls: Calls) -> None:
-    """Note whose calls a transport's threads make."""
-    _of[id(transport)] = calls
-
-
-def detach(transport: Transport) -> None:
-    """Forget a transport."""
-    _of.pop(id(transport), None)
 
 
 def fall_back(default: Callable[[], Calls]) -> None:
@@ -374,10 +351,9 @@ def own_calls() -> Calls:
     ClusterError
         The process is no rank of any cluster.
     """
-    transport = own_arena.own_transport()
-    calls = None if transport is None else _of.get(id(transport))
-    if calls is None:
-        if not _default:
-            raise ClusterError("this process is no rank of a cluster")
-        calls = _default[0]()
-    return calls
+    rank = computing_rank()
+    if rank is not None:
+        return rank.calls
+    if not _default:
+        raise ClusterError("this process is no rank of a cluster")
+    return _default[0]()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ....graph.errors import ArgumentError, bad
 from ....scheduler.tasks.record import Demand, TaskState
 from ....workers.rank.output import in_task
-from ....workers.shared.shared_objects import own_rank
+from ....workers.rank.task_context import own_rank
 from ...tasks.calls import find_origin, own_dispatcher, own_session
 from .chunks import compute_together
 from .graphs import Entered, Maker, cull

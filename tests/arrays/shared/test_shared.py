@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.workers.rank import task_context
 from windrow.workers.shared import shared_objects
 from windrow.workers.shared.shared_objects import count_bytes, read, write
 
@@ -184,7 +185,7 @@ def test_a_rank_lets_go_while_it_loads(monkeypatch):
     slow = Slow()
     slow.table = np.arange(3)
     name = write(slow, token := os.urandom(16))
-    monkeypatch.setattr(shared_objects, "_ranks", [Rank()])
+    monkeypatch.setattr(task_context, "_own", [Rank()])
     thread = threading.Thread(target=lambda: shared_objects.resolve(shared_objects.SharedName(token, *name)))
     thread.start()
     assert Slow.begun.wait(20)

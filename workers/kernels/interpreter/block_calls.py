@@ -12,9 +12,9 @@ import numpy as np
 from ....graph.errors import ShapeError
 from ....graph.kinds.mapping import BlockFunction, MapBlocks
 from ...rank.interrupts import interruptible
+from ...rank.task_context import task_context
 from ...shared import shared_objects
 from ...shared.pages.additions import collecting
-from ...wire.rpc import current_batch
 from ..blocks import block_function, fills
 from ..user_results import check_kept, plain, usual_warnings
 
@@ -111,7 +111,7 @@ def call_function(value: Call, args: list[Array | list[Array]], stage: Stage, bl
             keywords["out"] = out
         try:
             with usual_warnings(), collecting(op.adds, block):
-                with interruptible(current_batch()):
+                with interruptible(task_context().batch):
                     returned = function(*args, *extra, **keywords)
                 values = out if returned is out else plain(op.label, returned)
         except Exception as error:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from ....graph.errors import ArgumentError, bad
+from ...rank.task_context import task_context
 from ...wire.one_sided_messages import ReduceCopies, SyncArrays
 from ...wire.rpc import LIMIT
 from ..shared_objects import note_use
-from .epoch import threads
 from .local_parts import LocalArray, Undone
 from .site import held
 
@@ -117,14 +117,14 @@ class OneSided:
             try:
                 return read(generation)
             except Undone:
-                if threads.epoch != math.inf or time.monotonic() > deadline:
+                if task_context().epoch != math.inf or time.monotonic() > deadline:
                     raise
                 time.sleep(0.002)  # until the array isn't taken for what it was any more
 
     def _now(self) -> Generation:
         """Return the memory that counts for what this thread computes."""
         generation = self._held.generation
-        return generation if generation.live and threads.epoch >= generation.number else self._held.bound()
+        return generation if generation.live and task_context().epoch >= generation.number else self._held.bound()
 
 
 def _do(_what: str, _about: Iterable[Any], act: Callable[[], Any]) -> Any:
@@ -147,7 +147,7 @@ def together(operation: str, arrays: Sequence[OneSided], comm: Any, how: str | i
     `how` these become the same `fold` says. In SPMD mode scripts come to it together without a communicator, too: it is
     done once for all.
     """
-    if comm is None and threads.epoch != math.inf:
+    if comm is None and task_context().epoch != math.inf:
         raise ArgumentError(
             bad(operation, "comm", None, "the communicator, in a rank program; in functions of blocks it can't be")
         )

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ....graph.errors import DTypeError
+from ...rank.task_context import task_context
 from .atomics import atomics
 from .base import OneSided
 from .batches import NONE, apply, gives
-from .epoch import threads
 from .positions import find_positions, find_values
 
 
@@ -63,7 +63,7 @@ class Elements(OneSided):
     def _find_address(self, place: int) -> int:
         """Return where an element lies that is mapped; 0 for others, and where memory has to be waited for."""
         generation = self._held.generation
-        if place < 0 or not generation.live or threads.epoch < generation.number:
+        if place < 0 or not generation.live or task_context().epoch < generation.number:
             return 0
         part, at = divmod(place, generation.run)
         address = generation.addresses[part]

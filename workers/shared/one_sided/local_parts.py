@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import ClusterError
+from ...rank.task_context import task_context
 from ...wire.one_sided_messages import ReadPart, WritePart
 from ...wire.rpc import LIMIT, Recalled
-from .epoch import threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +122,7 @@ class LocalArray:
         ClusterError
             The array is gone, or isn't there in time.
         """
-        site, began = self.site, threads.epoch
+        site, began = self.site, task_context().epoch
         deadline = time.monotonic() + LIMIT
         with site.changed:
             while True:

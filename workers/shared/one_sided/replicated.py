@@ -8,9 +8,9 @@ import numpy as np
 
 from ....graph.arguments import check_integer
 from ....graph.errors import ArgumentError, bad
+from ...rank.task_context import task_context
 from .base import OneSided, check_communicator, together
 from .collective_reduce import fold
-from .epoch import threads
 
 if TYPE_CHECKING:
     from .local_parts import Generation
@@ -58,11 +58,11 @@ class Replicated(OneSided):
         """Return the number of the own copy; where members share a rank, see to it that each has one."""
         held, ranks = self._held, len(generation.layout.ranks)
         own = held.own_part(generation)
-        if threads.members > 1:
+        if task_context().members > 1:
             with held.site.changed:
-                while len(held.more) < threads.members - 1:
+                while len(held.more) < task_context().members - 1:
                     held.more.append(generation.parts[own].copy())
-        return own if threads.member == 0 else ranks + threads.member - 1
+        return own if task_context().member == 0 else ranks + task_context().member - 1
 
     def to_numpy(self) -> Array:
         """Return what this rank's copy holds.

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...rank.task_context import task_context
 from .batches import NONE
 from .elements import Elements
-from .epoch import threads
 
 if TYPE_CHECKING:
     from .local_parts import Generation
@@ -396,7 +396,7 @@ class Symmetric(Elements):
         """Which elements the own part has, counted flat in C order."""
         held, generation = self._held, self._now()
         begin, end = generation.layout.bounds(held.spec, held.own_part(generation))
-        many, mine = threads.members, threads.member
+        many, mine = task_context().members, task_context().member
         each = -(-(end - begin) // many)
         return slice(min(begin + mine * each, end), min(begin + (mine + 1) * each, end))
 

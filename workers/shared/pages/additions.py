@@ -15,8 +15,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ....graph.errors import ArgumentError, BadValue, DTypeError
+from ...rank.task_context import own_rank
 from ..castable import is_castable
-from ..shared_objects import own_rank
 from . import compiled
 from .positions import integers, pages_of, picked
 

@@ -13,7 +13,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ....graph.errors import ClusterError
-from ..shared_objects import Leaving, own_rank
+from ...rank.task_context import own_rank
+from ..shared_objects import Leaving
 from . import additions, compiled
 from .files import AddressRange, FileName, pieces, runs
 from .positions import integers
