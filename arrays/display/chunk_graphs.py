@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.arguments import check_integer, is_integer
 from ...graph.errors import ArgumentError, IndexingError, bad
-from ...scheduler.ledger.stage_record import WORDS, BlockState
+from ...scheduler.ledger.stage_record import WORDS, ChunkState
 from ..execution.deferred import sketch_plan
 from ..execution.holders import held_arrays
 from .directed import sort_inputs_first
@@ -272,7 +272,7 @@ def _add_tasks(found: Any, token: str, one: PlannedStage, numbers: Index) -> Non
         blocks = one.blocks(task)
         first, last = grid.index(blocks[0]), grid.index(blocks[-1])
         where = "" if grid.nblocks == 1 else f" {first}" if first == last else f" {first} to {last}"
-        stored = state == WORDS[BlockState.STORED]
+        stored = state == WORDS[ChunkState.STORED]
         found.add_node(
             (token, task),
             label=name + where,

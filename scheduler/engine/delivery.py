@@ -9,7 +9,7 @@ import numpy as np
 from ...workers.rank.chunk_reader import SlabPlace, spacing, view_strided
 from ...workers.sources import source_reader
 from ...workers.wire.transport import Region
-from ..ledger.stage_record import BlockState, StageRecord
+from ..ledger.stage_record import ChunkState, StageRecord
 from ..session.job import Arrival, Job
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Delivery:
         def on_arrival(ok: bool) -> None:
             if ok:
                 job.tell(Arrival(number, record.stage, one, (into,)))
-            elif self.engine.ledger.alive[int(record.owner[task])] and record.state[task] == BlockState.STORED:
+            elif self.engine.ledger.alive[int(record.owner[task])] and record.state[task] == ChunkState.STORED:
                 self._fetch(job, number, record, task, None)
 
         self.engine.transport.fetch(int(record.owner[task]), region, into, on_arrival)

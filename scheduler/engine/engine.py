@@ -44,7 +44,7 @@ from ..admission.io_slots import find_ahead
 from ..ledger.ledger import Ledger
 from ..ledger.lineage_checkpoint import rebase
 from ..ledger.planning import Stopped
-from ..ledger.stage_record import Batch, BlockState, StageRecord
+from ..ledger.stage_record import Batch, ChunkState, StageRecord
 from ..session.job import Ask, Close, EndJob, Gathered, Job, Release, Request, Submit, Uncache, WatchRequest
 from ..session.job_index import Jobs
 from ..session.progress import warn_beside_bars
@@ -290,7 +290,7 @@ class Engine:
             for number, token in enumerate(job.targets):
                 record = self.ledger.records[token]
                 if record.nstored:
-                    self.delivery.deliver(job, number, record, np.flatnonzero(record.state == BlockState.STORED))
+                    self.delivery.deliver(job, number, record, np.flatnonzero(record.state == ChunkState.STORED))
 
     def _end(self, job: Job) -> None:
         """Take a job's wishes back; what runs for it alone is interrupted."""

@@ -17,7 +17,7 @@ import numpy as np
 from ...workers.memory.pressure import FAR
 from ...workers.wire.protocol import Exceeded, Pressed, Spill, Spilled, Trim
 from ..ledger.arena import ArenaAllocator
-from ..ledger.stage_record import BlockState
+from ..ledger.stage_record import ChunkState
 from ..session.html import size_text
 from .failure import out_of_memory
 
@@ -238,7 +238,7 @@ class Spiller:
             self.engine.transport.wake()
             return
         error = out_of_memory(record.stage, needed, best.free, best.size, why)
-        self.engine.fail(record, np.flatnonzero(record.state == BlockState.READY), error)
+        self.engine.fail(record, np.flatnonzero(record.state == ChunkState.READY), error)
         self.engine.transport.wake()  # the next one that is stuck, if any, is looked at without another event
 
 

@@ -12,7 +12,7 @@ from ..admission.promises import Promises
 from .gangs import Gangs
 from .planning import Planner, never
 from .ready_queue import SPARE
-from .stage_record import Batch, BlockState
+from .stage_record import Batch, ChunkState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -158,7 +158,7 @@ class Dealer(Planner):
         self.batches[batch.number] = self.given[rank][batch.number] = batch
         self.readings.counts[rank] += record.slow
         self.gangs.counts[rank] += record.stage.gang is not None
-        record.state[tasks] = BlockState.RUNNING
+        record.state[tasks] = ChunkState.RUNNING
         record.owner[tasks] = rank
         record.offset[tasks] = offsets
         record.source[tasks] = -1

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...graph.errors import WaitTimeout
-from .stage_record import BlockState
+from .stage_record import ChunkState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -118,7 +118,7 @@ class Gangs:
         if under_way and self.base != self._joined and len(living) > 1:
             return
         for record in self.records:
-            if not record.nready or (record.state != BlockState.READY).any():
+            if not record.nready or (record.state != ChunkState.READY).any():
                 continue
             if len(living) == 1:
                 seats = self._find_threads(record, ledger.threads[living[0]])
@@ -216,10 +216,10 @@ class Gangs:
     @staticmethod
     def expel(ledger: Ledger, record: StageRecord) -> int:
         """Let go of what is left of a result: what runs now may read it to its end; return how many chunks it was."""
-        rest = np.flatnonzero(record.state == BlockState.STORED)
+        rest = np.flatnonzero(record.state == ChunkState.STORED)
         ledger.slabs.expel(record, rest, ledger.readers(record))
         ledger.slabs.bury(ledger.batches)
-        record.state[rest] = BlockState.LOST
+        record.state[rest] = ChunkState.LOST
         record.nstored = 0
         return record.count_blocks(rest)
 

@@ -20,7 +20,7 @@ from ..admission.poison_detector import Deadly
 from ..engine.abandoned_batches import Strays
 from .dealing import Dealer
 from .planning import Stopped, never
-from .stage_record import Batch, BlockState, Claim, Input, Loss, StageRecord
+from .stage_record import Batch, ChunkState, Claim, Input, Loss, StageRecord
 from .timings import Timings
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Ledger(Dealer):
                 record.inputs.append(edge)
                 other.users[record] = edge
             if here:
-                record.state[:] = BlockState.STORED
+                record.state[:] = ChunkState.STORED
                 record.owner[:] = -2
                 record.nstored = record.ntasks
             self.records[stage.token] = record
@@ -135,7 +135,7 @@ class Ledger(Dealer):
         before = sum(arena.used for arena in self.arenas)
         for record in list(self.holding):
             if record.cached and not record.hold:
-                self._free(record, np.flatnonzero((record.state == BlockState.STORED) & (record.readers_left <= 0)))
+                self._free(record, np.flatnonzero((record.state == ChunkState.STORED) & (record.readers_left <= 0)))
         return sum(arena.used for arena in self.arenas) < before
 
     def owe(self, token: str) -> Claim:
@@ -196,7 +196,7 @@ class Ledger(Dealer):
             self.gangs.records.pop(record, None)
             gone.append(token)
             self.timings.note(record)
-            self._free(record, np.flatnonzero(record.state == BlockState.STORED))
+            self._free(record, np.flatnonzero(record.state == ChunkState.STORED))
             for edge in record.inputs:
                 del edge.record.users[record]
                 candidates.append(edge.record)
@@ -235,7 +235,7 @@ class Ledger(Dealer):
         record.spent += seconds
         record.ran += len(tasks)
         record.seconds = each if not record.seconds else (record.seconds + each) / 2
-        record.state[tasks] = BlockState.STORED
+        record.state[tasks] = ChunkState.STORED
         record.nstored += len(tasks)
         self.holding[record] = None
         if record.admission is not None:
@@ -256,7 +256,7 @@ class Ledger(Dealer):
     def _note_arrival(self, user: StageRecord, readers: Index) -> None:
         add_each(user.inputs_missing, readers, -1)
         readers = distinct(readers)
-        ready = readers[(user.inputs_missing[readers] == 0) & (user.state[readers] == BlockState.WAITING)]
+        ready = readers[(user.inputs_missing[readers] == 0) & (user.state[readers] == ChunkState.WAITING)]
         self._enqueue(user, ready)
 
     def note_refused(self, number: int) -> None:
@@ -297,7 +297,7 @@ class Ledger(Dealer):
             record, tasks = batch.record, batch.tasks
             del self.batches[batch.number]
             self.ended.append((batch.number, False))
-            record.state[tasks] = BlockState.LOST
+            record.state[tasks] = ChunkState.LOST
             record.nrunning -= len(tasks)
             again += record.count_blocks(tasks)
             self._refused.append((record, tasks))
@@ -307,7 +307,7 @@ class Ledger(Dealer):
             stored = record.stored_on(rank)
             lost += record.count_blocks(stored)
             record.nstored -= len(stored)
-            record.state[stored] = BlockState.LOST
+            record.state[stored] = ChunkState.LOST
             if len(stored) and record.stage.gang is not None:
                 lost += self.gangs.expel(self, record)
             if not record.nstored:
@@ -372,7 +372,7 @@ class Ledger(Dealer):
 
     def gathering(self) -> bool:
         """Whether some chunk is about to be gathered: memory may come free without more ado."""
-        return any(r.gathers_owed and bool(r.gathers[r.state == BlockState.STORED].any()) for r in self.holding)
+        return any(r.gathers_owed and bool(r.gathers[r.state == ChunkState.STORED].any()) for r in self.holding)
 
     def note_spilled(
         self, rank: int, record: StageRecord, tasks: Index, offsets: Index, source: int, places: Index

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .stage_record import BlockState
+from .stage_record import ChunkState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +45,7 @@ def find_history(engine: Engine, tokens: Iterable[str]) -> dict[str, Known]:
         record = engine.ledger.records.get(token)
         if token not in history and record is not None:
             reads = tuple((edge.record.stage.token, edge.reads) for edge in record.inputs)
-            owner, on_disk = find_owners(record), (record.state == BlockState.STORED) & (record.source >= 0)
+            owner, on_disk = find_owners(record), (record.state == ChunkState.STORED) & (record.source >= 0)
             history[token] = Known(record.stage, reads, record.state.copy(), owner, on_disk)
             left += [each for each, _ in reads]
     return history
@@ -59,7 +59,7 @@ def find_owners(record: StageRecord) -> Index:
     data = record.stage.data
     if record.in_place:
         return np.full(record.ntasks, -1 if data is None or data.file is not None else 0, np.int64)
-    there = (record.state == BlockState.STORED) | (record.state == BlockState.RUNNING)
+    there = (record.state == ChunkState.STORED) | (record.state == ChunkState.RUNNING)
     return np.where(there, record.owner, -1).astype(np.int64)
 
 
@@ -68,5 +68,5 @@ def locate_chunks(engine: Engine, token: str) -> Index | None:
     record = engine.ledger.records.get(token)
     if record is None:
         return None
-    owner = np.where(record.state == BlockState.STORED, find_owners(record), -1)
+    owner = np.where(record.state == ChunkState.STORED, find_owners(record), -1)
     return owner.repeat(record.stage.blocks_per_task)[: record.stage.grid.nblocks]

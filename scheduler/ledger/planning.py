@@ -11,7 +11,7 @@ from ...graph.few import add_each, distinct
 from ..admission.admission import arrange
 from .ready_queue import ReadyRecords, set_leading
 from .slabs import Slabs
-from .stage_record import AWAITED, BlockState, StageRecord
+from .stage_record import AWAITED, ChunkState, StageRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -91,8 +91,8 @@ class Planner:
             mask = need.pop(record)
             if record.stage.gang is not None:
                 mask |= mask.any()
-            tasks = np.flatnonzero(mask & (record.state != BlockState.STORED))
-            tasks = tasks[(record.state[tasks] == BlockState.RELEASED) | (record.state[tasks] == BlockState.LOST)]
+            tasks = np.flatnonzero(mask & (record.state != ChunkState.STORED))
+            tasks = tasks[(record.state[tasks] == ChunkState.RELEASED) | (record.state[tasks] == ChunkState.LOST)]
             if not len(tasks):
                 continue
             if stop():
@@ -102,12 +102,12 @@ class Planner:
                 begun.append(record)
             self.active[record] = None
             record.nwaiting += len(tasks)
-            record.state[tasks] = BlockState.WAITING
+            record.state[tasks] = ChunkState.WAITING
             record.inputs_missing[tasks] = 0
             for edge in record.inputs:
                 other, items = edge.record, edge.reads.of(tasks)
                 add_each(other.readers_left, items, 1)
-                absent = other.state[items] != BlockState.STORED
+                absent = other.state[items] != ChunkState.STORED
                 if absent.any():
                     row = np.repeat(np.arange(len(tasks)), edge.reads.lengths[tasks])
                     add_each(record.inputs_missing, tasks[row[absent]], 1)
@@ -153,7 +153,7 @@ class Planner:
 
     def put_off(self, record: StageRecord, tasks: Index) -> None:
         """Note that tasks run no longer, and aren't stored; the next `plan` finds whether they are to run again."""
-        record.state[tasks] = BlockState.LOST
+        record.state[tasks] = ChunkState.LOST
         self._refused.append((record, tasks))
         self._rest(record)
 
@@ -189,7 +189,7 @@ class Planner:
                 continue
             tasks = self._unread(record, tasks)
             if not record.kept:
-                self._free(record, tasks[record.state[tasks] == BlockState.STORED])
+                self._free(record, tasks[record.state[tasks] == ChunkState.STORED])
             waiting = record.waiting_of(tasks)
             if len(waiting):
                 self._withdraw(record, waiting)
@@ -236,7 +236,7 @@ class Planner:
 
     def _enqueue(self, record: StageRecord, tasks: Index) -> None:
         if record.stage.gang is not None:
-            record.state[tasks] = BlockState.READY
+            record.state[tasks] = ChunkState.READY
             record.nready += len(tasks)
         elif len(tasks):
             record.enqueue(tasks, self.prefer_ranks(record, tasks))
@@ -275,12 +275,12 @@ class Planner:
     def _release(self, record: StageRecord, tasks: Index) -> None:
         if not record.kept:
             tasks = self._unread(record, tasks)
-            self._free(record, tasks[record.state[tasks] == BlockState.STORED])
+            self._free(record, tasks[record.state[tasks] == ChunkState.STORED])
 
     def _free(self, record: StageRecord, tasks: Index) -> None:
         if not len(tasks) or record.in_place:
             return
-        record.state[tasks] = BlockState.RELEASED
+        record.state[tasks] = ChunkState.RELEASED
         record.nstored -= len(tasks)
         if not record.nstored:
             self.holding.pop(record, None)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ..admission.admission import Admission
 
 
-class BlockState:
-    """What is true of a task. Plain numbers, as columns hold them: an enumeration's members cost more than the sums."""
+class ChunkState:
+    """What is true of the chunks that a task makes. Plain numbers, as columns hold them: an enumeration is slower."""
 
     RELEASED = 0
     WAITING = 1
@@ -133,7 +133,7 @@ class StageRecord:
     @property
     def is_waiting(self) -> NDArray[np.bool_]:
         """Which tasks wait or are ready."""
-        mask: NDArray[np.bool_] = (self.state == BlockState.WAITING) | (self.state == BlockState.READY)
+        mask: NDArray[np.bool_] = (self.state == ChunkState.WAITING) | (self.state == ChunkState.READY)
         return mask
 
     def waiting_of(self, tasks: Index) -> Index:
@@ -141,13 +141,13 @@ class StageRecord:
         if not self.nwaiting:
             return tasks[:0]
         state = self.state[tasks]
-        waiting: Index = tasks[(state == BlockState.WAITING) | (state == BlockState.READY)]
+        waiting: Index = tasks[(state == ChunkState.WAITING) | (state == ChunkState.READY)]
         return waiting
 
     @property
     def in_arena(self) -> NDArray[np.bool_]:
         """Which chunks are stored, and not in a spill file."""
-        mask: NDArray[np.bool_] = (self.state == BlockState.STORED) & (self.source < 0)
+        mask: NDArray[np.bool_] = (self.state == ChunkState.STORED) & (self.source < 0)
         return mask
 
     @property
@@ -168,7 +168,7 @@ class StageRecord:
 
     def stored_on(self, rank: int) -> Index:
         """Return the tasks whose slabs a rank holds."""
-        return np.flatnonzero((self.owner == rank) & (self.state == BlockState.STORED))
+        return np.flatnonzero((self.owner == rank) & (self.state == ChunkState.STORED))
 
     def places_of(self, tasks: Index) -> Index:
         """Return the places in the order of those tasks that have one."""
@@ -185,7 +185,7 @@ class StageRecord:
 
     def enqueue(self, tasks: Index, preferred: NDArray[np.int64]) -> None:
         """Put tasks that became ready into the queues of the ranks they should run on."""
-        self.state[tasks] = BlockState.READY
+        self.state[tasks] = ChunkState.READY
         self.nready += len(tasks)
         if self.places is not None and len(tasks) > 1:
             order = np.argsort(self.places[tasks], kind="stable")
@@ -238,12 +238,12 @@ class StageRecord:
 
     def withdraw(self, tasks: Index) -> None:
         """Let tasks wait or be ready no longer."""
-        self.state[tasks] = BlockState.RELEASED
+        self.state[tasks] = ChunkState.RELEASED
         self.nwaiting -= len(tasks)
         if self.nready:
             self.nready = 0
             for rank, queue in self.queues.items():
-                left = [run[self.state[run] == BlockState.READY] for run in queue]
+                left = [run[self.state[run] == ChunkState.READY] for run in queue]
                 self.queues[rank] = deque(run for run in left if len(run))
                 self.lengths[rank] = sum(map(len, left))
                 self.nready += self.lengths[rank]

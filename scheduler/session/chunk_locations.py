@@ -12,7 +12,7 @@ from ...graph.errors import ClusterError
 from ...workers.rank.chunk_reader import SlabPlace
 from ...workers.wire.transport import Region
 from ..ledger.lineage import find_owners
-from ..ledger.stage_record import BlockState
+from ..ledger.stage_record import ChunkState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,7 @@ def find_places(engine: Engine, token: str, rank: int | None = None, block: int 
 
 
 def _there(record: StageRecord, tasks: Index) -> Any:
-    return np.ones(len(tasks), bool) if record.in_place else record.state[tasks] == BlockState.STORED
+    return np.ones(len(tasks), bool) if record.in_place else record.state[tasks] == ChunkState.STORED
 
 
 def read(rank: Rank, columns: Columns, out: Array) -> list[int]:

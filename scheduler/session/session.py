@@ -20,7 +20,7 @@ from ...graph.lowering.plan_cache import Prepared
 from ...workers.config import config
 from ..admission.refusal import check_room
 from ..ledger.lineage_checkpoint import follow, is_due
-from ..ledger.stage_record import BlockState
+from ..ledger.stage_record import ChunkState
 from ..shared.pages.counting import count_additions, forget_additions
 from .chunk_locations import find_places
 from .html import size_text
@@ -351,7 +351,7 @@ class Session:
                 raise ClusterError("chunk: the array was released meanwhile")
             stage = record.stage
             task, position = divmod(block, stage.blocks_per_task)
-            if record.state[task] != BlockState.STORED:  # a dead rank took it along: it is being made again
+            if record.state[task] != ChunkState.STORED:  # a dead rank took it along: it is being made again
                 return None
             record.viewed = True  # it stays where it is
             slab = engine.delivery.slab(record, task)

@@ -43,7 +43,7 @@ from ...workers.wire.one_sided_messages import (
     TakeKept,
 )
 from ...workers.wire.rpc import LOOK
-from ..ledger.stage_record import BlockState
+from ..ledger.stage_record import ChunkState
 from ..session.job import Ask
 
 if TYPE_CHECKING:
@@ -343,7 +343,7 @@ class Coordinator:
         for record in list(engine.ledger.records.values()):
             if record.complete or not any(each._held is mine for each in used(record.stage)):
                 continue
-            tasks = np.flatnonzero(record.state != BlockState.STORED)
+            tasks = np.flatnonzero(record.state != ChunkState.STORED)
             if record.stage.gang is not None and mine.clean:
                 jobs = engine.jobs.find_affected(engine.ledger.dependents(record, tasks))
                 if any(job in engine.jobs for job in jobs):  # it is under way, and not made again for somebody else

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING
 
-from .record import NOBODY, TaskRecord, TaskState
+from .record import NOBODY, CallState, TaskRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,18 +80,18 @@ class Board:
         while pending:
             each = pending.pop()
             self.records[each.number] = each
-            each.state, each.missing = TaskState.WAITING, 0
+            each.state, each.missing = CallState.WAITING, 0
             for need in each.needs:
                 need.note_waiting(each)
-                if need.state is TaskState.DROPPED:
+                if need.state is CallState.DROPPED:
                     pending.append(need)
-                    need.state = TaskState.WAITING
+                    need.state = CallState.WAITING
                 each.missing += not need.there
             if not each.missing:
                 self._make_ready(each)
 
     def _make_ready(self, record: TaskRecord) -> None:
-        record.state = TaskState.READY
+        record.state = CallState.READY
         heap = self._ready_here if record.demand.here else self._ready
         # The deepest of nested tasks go first, so that few have begun at a time and wait.
         heappush(heap, (-record.priority, -record.depth, record.number, record))
@@ -103,14 +103,14 @@ class Board:
         here, site = self._ready_here, self.sites[0]
         while here and site.used < site.cores:
             record = heappop(here)[3]
-            if record.state is TaskState.READY:
+            if record.state is CallState.READY:
                 self._send(record, 0)
                 yield 0, record
         kept: list[tuple[float, int, int, TaskRecord]] = []
         while self._ready:
             item = heappop(self._ready)
             record = item[3]
-            if record.state is not TaskState.READY:  # cancelled meanwhile
+            if record.state is not CallState.READY:  # cancelled meanwhile
                 continue
             rank = self._choose(record)
             if rank is None and self._is_hopeless(record):
@@ -130,7 +130,7 @@ class Board:
 
     def _send(self, record: TaskRecord, rank: int) -> None:
         site = self.sites[rank]
-        record.state, record.rank, record.run, record.order = TaskState.SENT, rank, record.run + 1, next(self._orders)
+        record.state, record.rank, record.run, record.order = CallState.SENT, rank, record.run + 1, next(self._orders)
         site.used += record.demand.cores
         site.bytes += record.demand.memory
         site.at[record.number] = record
@@ -184,11 +184,11 @@ class Board:
         """Have a task wait until `resume`, beside what it takes."""
         self.leave(record)
         self._await_needs(record)
-        record.state, record.missing = TaskState.WAITING, record.missing + 1
+        record.state, record.missing = CallState.WAITING, record.missing + 1
 
     def resume(self, record: TaskRecord) -> None:
         """Go on with a task that was held back."""
-        if record.state is TaskState.WAITING:
+        if record.state is CallState.WAITING:
             record.missing -= 1
             if not record.missing:
                 self._make_ready(record)
@@ -251,7 +251,7 @@ class Board:
     def find(self, number: int, run: int) -> TaskRecord | None:
         """Return a task that a rank tells of; None when that run doesn't count any more."""
         record = self.records.get(number)
-        return record if record is not None and record.state is TaskState.SENT and record.run == run else None
+        return record if record is not None and record.state is CallState.SENT and record.run == run else None
 
     def done(self, record: TaskRecord, value: bytes | None, nbytes: int, seconds: float) -> None:
         """Note that a task's result is there: with the driver, or on its rank."""
@@ -270,7 +270,7 @@ class Board:
 
     def settle(self, record: TaskRecord) -> None:
         """Note that a result is there."""
-        record.state = TaskState.DONE
+        record.state = CallState.DONE
         record.leave_parent()
         for each in record.inner:
             each.parent = None
@@ -279,7 +279,7 @@ class Board:
             need.note_through(record)
             self._drop_unwanted(need)
         for other in list(record.waiting):
-            if other.state is TaskState.WAITING:
+            if other.state is CallState.WAITING:
                 other.missing -= 1
                 if not other.missing:
                     self._make_ready(other)
@@ -291,21 +291,21 @@ class Board:
         self._abandon_inner(record)
         self._await_needs(record)
 
-    def fail(self, record: TaskRecord, error: BaseException, state: TaskState = TaskState.FAILED) -> list[TaskRecord]:
+    def fail(self, record: TaskRecord, error: BaseException, state: CallState = CallState.FAILED) -> list[TaskRecord]:
         """End a task, and all that take its result; return them."""
         ended: list[TaskRecord] = []
         pending = [record]
         while pending:
             each = pending.pop()
-            if each.state in (TaskState.FAILED, TaskState.CANCELLED):
+            if each.state in (CallState.FAILED, CallState.CANCELLED):
                 continue
-            if each.state is TaskState.SENT:
+            if each.state is CallState.SENT:
                 self.leave(each)
             each.state, each.error = state, error
             each.leave_parent()
             self._abandon_inner(each)
             ended.append(each)
-            pending += [other for other in each.waiting if other.state is not TaskState.DONE]
+            pending += [other for other in each.waiting if other.state is not CallState.DONE]
             for need in each.needs:
                 need.note_through(each)
                 self._drop_unwanted(need)
@@ -324,12 +324,12 @@ class Board:
         if (
             record.wanted
             or record.waiting
-            or record.state not in (TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED)
+            or record.state not in (CallState.DONE, CallState.FAILED, CallState.CANCELLED)
         ):
             return
         self.records.pop(record.number, None)
-        if record.state is TaskState.DONE and not record.placed and record.value is None:
-            record.state = TaskState.DROPPED
+        if record.state is CallState.DONE and not record.placed and record.value is None:
+            record.state = CallState.DROPPED
             self.freed.append(record)
 
     # ---------------------------------------------------------------- ranks go
@@ -363,9 +363,9 @@ class Board:
                     lost.append(record)
         for record in lost:
             for other in record.waiting:
-                if other.state is TaskState.READY:
-                    other.state, other.missing = TaskState.WAITING, 0
-                if other.state is TaskState.WAITING:
+                if other.state is CallState.READY:
+                    other.state, other.missing = CallState.WAITING, 0
+                if other.state is CallState.WAITING:
                     other.missing += 1
             self._await_needs(record)
 

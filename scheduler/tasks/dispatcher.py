@@ -39,7 +39,7 @@ from .arrays import NotYet
 from .board import Board
 from .errors import cancelled, deadly, read_error, unread
 from .future import THERE, Future, FutureReference
-from .record import NOBODY, Function, TaskRecord, TaskState
+from .record import NOBODY, CallState, Function, TaskRecord
 from .remote_futures import RemoteFutures
 from .snapshots import PlacedSnapshots
 
@@ -132,7 +132,7 @@ class Dispatcher:
     def _add(self, records: Sequence[TaskRecord], parent: TaskRecord | None) -> list[tuple[TaskRecord, Any]]:
         ended: list[tuple[TaskRecord, Any]] = []
         for record in records:
-            failed = next((n for n in record.needs if n.state in (TaskState.FAILED, TaskState.CANCELLED)), None)
+            failed = next((n for n in record.needs if n.state in (CallState.FAILED, CallState.CANCELLED)), None)
             self.board.add(record, parent)
             if failed is not None and failed.error is not None:
                 ended += self._end(record, failed.error, failed.state)
@@ -164,7 +164,7 @@ class Dispatcher:
         sites = self.board.sites
         return max(site.cores for site in sites), max(site.memory for site in sites)
 
-    def look(self, record: TaskRecord) -> TaskState:
+    def look(self, record: TaskRecord) -> CallState:
         """Return what a task is at."""
         return record.state
 
@@ -173,7 +173,7 @@ class Dispatcher:
         while True:
             self._calls.check()
             with self._made:
-                while record.state not in (TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED):
+                while record.state not in (CallState.DONE, CallState.FAILED, CallState.CANCELLED):
                     self._made.wait(1.0)
                     if self._closed:
                         raise ClusterError(f"result: the cluster was closed; {record.title} is gone")
@@ -190,15 +190,15 @@ class Dispatcher:
         """Cancel a task that hasn't begun, or with `running` one that runs; tell whether it is cancelled."""
         with self.lock:
             rank, run = record.rank, record.run
-            if record.state in (TaskState.WAITING, TaskState.READY):
-                self._complete(self._end(record, cancelled(record), TaskState.CANCELLED))
+            if record.state in (CallState.WAITING, CallState.READY):
+                self._complete(self._end(record, cancelled(record), CallState.CANCELLED))
                 return True
-            if record.state is not TaskState.SENT:
+            if record.state is not CallState.SENT:
                 return _is_cancelled(record)
         with contextlib.suppress(ClusterError):
             if self._calls.ask(rank, TakeBack([record.number])):
                 with self.lock:
-                    ended = self._end(record, cancelled(record), TaskState.CANCELLED) if record.run == run else []
+                    ended = self._end(record, cancelled(record), CallState.CANCELLED) if record.run == run else []
                 self._complete(ended)
                 return _is_cancelled(record)
         return running and self._interrupt(record, rank, run)
@@ -208,7 +208,7 @@ class Dispatcher:
         self.interrupt(record)
         for limit in (GRACE, LIMIT):
             with self._made:
-                if self._made.wait_for(lambda: record.state is not TaskState.SENT or record.run != run, limit):
+                if self._made.wait_for(lambda: record.state is not CallState.SENT or record.run != run, limit):
                     break
             if not rank:
                 break
@@ -230,7 +230,7 @@ class Dispatcher:
     def interrupt(self, record: TaskRecord) -> None:
         """Cancel a task, or have it end at its next line of Python; nothing waits for that, and no rank ends."""
         until = time.monotonic() + GRACE
-        while not self.cancel(record, False) and record.state is TaskState.SENT and time.monotonic() < until:
+        while not self.cancel(record, False) and record.state is CallState.SENT and time.monotonic() < until:
             with self.lock:
                 record.doomed = True
             try:
@@ -308,9 +308,9 @@ class Dispatcher:
         stops: list[tuple[int, int]] = []
         while self.board.orphans:
             record = self.board.orphans.pop()
-            if record.state in (TaskState.WAITING, TaskState.READY):
-                ended += self._end(record, cancelled(record), TaskState.CANCELLED)
-            elif record.state is TaskState.SENT:
+            if record.state in (CallState.WAITING, CallState.READY):
+                ended += self._end(record, cancelled(record), CallState.CANCELLED)
+            elif record.state is CallState.SENT:
                 record.doomed = True
                 stops.append((record.rank, record.number))
         return stops
@@ -342,7 +342,7 @@ class Dispatcher:
         drops: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         while self.board.freed:
             record = self.board.freed.pop()
-            if record.state is not TaskState.DROPPED:  # it is wanted again
+            if record.state is not CallState.DROPPED:  # it is wanted again
                 record.copies = {*record.copies, *record.holders}
                 continue
             for rank in record.holders | record.copies:
@@ -393,7 +393,7 @@ class Dispatcher:
             board.done(record, value, end.nbytes, end.seconds)
             return [(record, pickle.loads(end.packed) if value is not None else THERE)]
         if record.doomed:
-            return self._end(record, cancelled(record), TaskState.CANCELLED)
+            return self._end(record, cancelled(record), CallState.CANCELLED)
         if end.how == UNREAD:
             record.unread += 1
             if record.unread > MOST_UNREAD:
@@ -411,7 +411,7 @@ class Dispatcher:
         return self._end(record, read_error(record, end.packed, self._transport.peers[record.rank]))
 
     def _end(
-        self, record: TaskRecord, error: BaseException, state: TaskState = TaskState.FAILED
+        self, record: TaskRecord, error: BaseException, state: CallState = CallState.FAILED
     ) -> list[tuple[TaskRecord, Any]]:
         """End a task without a result, and those that take it; return what futures are to be told."""
         ended = [(each, error) for each in self.board.fail(record, error, state)]
@@ -426,9 +426,9 @@ class Dispatcher:
             if future is None or future.done():
                 continue
             with contextlib.suppress(InvalidStateError):
-                if record.state is TaskState.CANCELLED:
+                if record.state is CallState.CANCELLED:
                     future._note_cancelled()
-                elif record.state is TaskState.FAILED:
+                elif record.state is CallState.FAILED:
                     future.set_exception(outcome)
                 else:
                     future.set_result(outcome)
@@ -444,7 +444,7 @@ class Dispatcher:
                     continue
                 doomed = [r for r in self.board.sites[rank].at.values() if r.doomed]
                 for record in doomed:
-                    ended += self._end(record, cancelled(record), TaskState.CANCELLED)
+                    ended += self._end(record, cancelled(record), CallState.CANCELLED)
                 for record in self.board.lose(rank):
                     ended += self._end(record, deadly(record))
             self._made.notify_all()
@@ -456,7 +456,7 @@ class Dispatcher:
         with self.lock:
             self._closed = True
             for record in list(self.board.records.values()):
-                if record.state is not TaskState.DONE:
+                if record.state is not CallState.DONE:
                     error = ClusterError(f"the cluster was closed before task {record.title} had ended")
                     ended += self._end(record, error)
             self._made.notify_all()
@@ -465,7 +465,7 @@ class Dispatcher:
 
 
 def _is_cancelled(record: TaskRecord) -> bool:
-    return record.state is TaskState.CANCELLED
+    return record.state is CallState.CANCELLED
 
 
 def _kill(engine: Engine, rank: int) -> None:

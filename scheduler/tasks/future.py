@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from ...graph.errors import ArgumentError, WaitTimeout
 from ...workers.tasks.current import current_task, waiting
-from .record import TaskState
+from .record import CallState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -56,7 +56,7 @@ class Runner(Protocol):
         """Cancel a task, perhaps one that runs; tell whether it is cancelled."""
         ...
 
-    def look(self, record: TaskRecord) -> TaskState:
+    def look(self, record: TaskRecord) -> CallState:
         """Return what a task is at."""
         ...
 
@@ -339,7 +339,7 @@ class Future(concurrent.futures.Future[Any]):
         >>> future.result(), future.running()
         (1, False)
         """
-        return not self.done() and self._dispatcher.look(self._record) is TaskState.SENT
+        return not self.done() and self._dispatcher.look(self._record) is CallState.SENT
 
     def _note_cancelled(self) -> None:
         """Have who waits know that it is cancelled; called by the dispatcher."""

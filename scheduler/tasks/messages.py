@@ -11,7 +11,7 @@ from ...workers.wire.task_messages import BoardMessage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .record import Demand, Function, TaskState
+    from .record import CallState, Demand, Function
 
 RETURNED, STAYS, RAISED, CANCELLED = "returned", "stays", "raised", "cancelled"
 """How a task ended: its result comes along, or stays with a rank; an exception; it was cancelled."""
@@ -59,7 +59,7 @@ class CancelTask(BoardMessage[bool]):
 class TaskLook(NamedTuple):
     """What a task is at, its pickled result or the ranks that have it, and its pickled error."""
 
-    state: TaskState
+    state: CallState
     value: bytes | None
     holders: tuple[int, ...]
     error: bytes | None

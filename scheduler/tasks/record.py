@@ -41,8 +41,8 @@ class Outcome(Protocol):
         ...
 
 
-class TaskState(Enum):
-    """What a task is at."""
+class CallState(Enum):
+    """What a call is at."""
 
     WAITING = "waiting"  # for results of others
     READY = "ready"
@@ -109,7 +109,7 @@ class TaskRecord:
     same: str
     origin: str = ""
     wanted: bool = True
-    state: TaskState = TaskState.WAITING
+    state: CallState = CallState.WAITING
     run: int = 0
     rank: int = -1
     order: int = 0
@@ -190,4 +190,4 @@ class TaskRecord:
     @property
     def there(self) -> bool:
         """Whether its result is to be had."""
-        return self.state is TaskState.DONE
+        return self.state is CallState.DONE

@@ -30,7 +30,7 @@ from .messages import (
     Submitted,
     TaskOutcome,
 )
-from .record import Function, TaskRecord, TaskState
+from .record import CallState, Function, TaskRecord
 from .snapshots import PlacedSnapshots
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class RemoteRunner:
     def place(self, record: TaskRecord, value: Any) -> Future:
         """Have the driver keep a value, as if a task had returned it."""
         self._calls.ask(0, PlaceValue(record.number, record.name, value), LIMIT)
-        record.state = TaskState.DONE
+        record.state = CallState.DONE
         future = self._make_future(record)
         future.set_result(value)
         return future
@@ -124,7 +124,7 @@ class RemoteRunner:
             largest = self._largest = self._calls.ask(0, LargestDemand())
         return largest
 
-    def look(self, record: TaskRecord) -> TaskState:
+    def look(self, record: TaskRecord) -> CallState:
         """Return what a task is at."""
         return self._calls.ask(0, LookAtTask(record.number)).state
 
@@ -136,7 +136,7 @@ class RemoteRunner:
                 raise unpack_error(error, f"{record.name}: what task {record.label} raised can't be read here")[0]
             if value is not None:
                 return pickle.loads(value)
-            if state is TaskState.DONE:
+            if state is CallState.DONE:
                 with contextlib.suppress(Unread):
                     return Made(record.number, holders, record.title).bring(self._rank)
             time.sleep(AGAIN)
@@ -177,14 +177,14 @@ class RemoteRunner:
         record.forget_call()
         with contextlib.suppress(InvalidStateError):
             if how == CANCELLED:
-                record.state = TaskState.CANCELLED
+                record.state = CallState.CANCELLED
                 if not future.done():
                     future._note_cancelled()
             elif how in (RETURNED, STAYS):
-                record.state = TaskState.DONE
+                record.state = CallState.DONE
                 future.set_result(THERE if how == STAYS else pickle.loads(packed))
             else:
-                record.state = TaskState.FAILED
+                record.state = CallState.FAILED
                 unread = f"{record.name}: what task {record.label} raised can't be read here"
                 future.set_exception(unpack_error(packed, unread)[0])
 

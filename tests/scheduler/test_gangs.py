@@ -18,7 +18,7 @@ from windrow.graph.kinds.source import Random
 from windrow.graph.lowering.lower import lower
 from windrow.scheduler.engine.spiller import victims
 from windrow.scheduler.ledger.ledger import Ledger
-from windrow.scheduler.ledger.stage_record import BlockState
+from windrow.scheduler.ledger.stage_record import ChunkState
 
 if TYPE_CHECKING:
     from windrow.scheduler.ledger.gangs import GangRun
@@ -93,7 +93,7 @@ def test_members_begin_together_when_all_inputs_are_there():
     record = ledger.records[node.token]
     for batch in run.batches[:2]:
         assert ledger.done(batch.number, 0.01) is None
-        assert (record.state == BlockState.RUNNING).all()
+        assert (record.state == ChunkState.RUNNING).all()
     found, tasks = ledger.done(run.batches[2].number, 0.01)
     assert (found, tasks.tolist()) == (record, [0, 1, 2])
     assert record.complete
@@ -216,7 +216,7 @@ def test_what_is_gathered_part_by_part_is_freed_together():
     for task in range(3):
         assert record.complete
         ledger.note_gathered(claim, np.array([task]))
-    assert (record.state == BlockState.RELEASED).all()
+    assert (record.state == ChunkState.RELEASED).all()
     assert used(ledger) == 0
 
 

@@ -25,7 +25,7 @@ from windrow.scheduler.engine.spiller import victims
 from windrow.scheduler.ledger.arena import ArenaAllocator
 from windrow.scheduler.ledger.ledger import Batch, Claim, Ledger
 from windrow.scheduler.ledger.planning import Stopped
-from windrow.scheduler.ledger.stage_record import AWAITED, BlockState, StageRecord
+from windrow.scheduler.ledger.stage_record import AWAITED, ChunkState, StageRecord
 
 F8 = np.dtype("f8")
 Name = tuple[str, int]
@@ -152,7 +152,7 @@ class Simulation:
             self.end(job)
             return
         for claim in job.claims:
-            self.arrive(claim, np.flatnonzero(claim.record.state == BlockState.STORED))
+            self.arrive(claim, np.flatnonzero(claim.record.state == ChunkState.STORED))
 
     def arrive(self, claim: Claim, tasks: np.ndarray) -> None:
         record = claim.record
@@ -190,7 +190,7 @@ class Simulation:
         for edge in record.inputs:
             for task in np.unique(edge.reads.of(batch.tasks)).tolist():
                 name = (edge.record.stage.token, task)
-                assert edge.record.state[task] == BlockState.STORED
+                assert edge.record.state[task] == ChunkState.STORED
                 place = self.place(edge.record, task)
                 if place[0] != -2:
                     assert self.holds(place) == name
@@ -271,38 +271,38 @@ class Simulation:
     def check(self) -> None:
         used = [0] * len(self.memory)
         for record in self.ledger.records.values():
-            todo = np.isin(record.state, [BlockState.WAITING, BlockState.READY, BlockState.RUNNING])
-            assert record.nstored == (record.state == BlockState.STORED).sum()
-            assert record.nrunning == (record.state == BlockState.RUNNING).sum()
-            assert record.nready == (record.state == BlockState.READY).sum()
+            todo = np.isin(record.state, [ChunkState.WAITING, ChunkState.READY, ChunkState.RUNNING])
+            assert record.nstored == (record.state == ChunkState.STORED).sum()
+            assert record.nrunning == (record.state == ChunkState.RUNNING).sum()
+            assert record.nready == (record.state == ChunkState.READY).sum()
             assert record.nready == sum(len(run) for queue in record.queues.values() for run in queue)
             assert record.gathers_owed == record.gathers.sum()
             missing = np.zeros(record.ntasks, int)
             for edge in record.inputs:
-                absent = edge.record.state[edge.reads.items] != BlockState.STORED
+                absent = edge.record.state[edge.reads.items] != ChunkState.STORED
                 np.add.at(missing, edge.reads.row_numbers()[absent], 1)
-            waiting = record.state == BlockState.WAITING
+            waiting = record.state == ChunkState.WAITING
             assert (record.inputs_missing[waiting] == missing[waiting]).all()
             assert (missing[waiting] > 0).all()
-            assert not missing[record.state == BlockState.READY].any()
+            assert not missing[record.state == ChunkState.READY].any()
             left = record.gathers.astype(int)
             for user, edge in record.users.items():
-                busy = np.isin(user.state, [BlockState.WAITING, BlockState.READY, BlockState.RUNNING])
+                busy = np.isin(user.state, [ChunkState.WAITING, ChunkState.READY, ChunkState.RUNNING])
                 left += np.bincount(edge.reads.of(np.flatnonzero(busy)), minlength=record.ntasks)
             assert (record.readers_left == left).all()
             if not record.in_place:
-                inside = (record.state == BlockState.RUNNING) | (
-                    (record.state == BlockState.STORED) & (record.source < 0)
+                inside = (record.state == ChunkState.RUNNING) | (
+                    (record.state == ChunkState.STORED) & (record.source < 0)
                 )
                 for task in np.flatnonzero(inside).tolist():
                     used[record.owner[task]] += ArenaAllocator.pad_size(int(record.bytes[task]))
-                idle = (record.state == BlockState.STORED) & (left == 0)
+                idle = (record.state == ChunkState.STORED) & (left == 0)
                 assert record.hold or record.cached or not idle.any(), "a chunk is kept that nobody wants"
-            assert record.hold or (left[waiting | (record.state == BlockState.READY)] > 0).all(), (
+            assert record.hold or (left[waiting | (record.state == ChunkState.READY)] > 0).all(), (
                 "a task waits for nobody"
             )
             if record.hold:
-                assert (todo | (record.state == BlockState.STORED)).all(), "a held chunk is neither there nor to come"
+                assert (todo | (record.state == ChunkState.STORED)).all(), "a held chunk is neither there nor to come"
             self.check_pressing(record)
         ready = self.ledger.ready
         for leading in (False, True):

@@ -22,7 +22,7 @@ from windrow.scheduler.ledger.dealing import BATCH_BYTES, BATCH_SECONDS
 from windrow.scheduler.ledger.ledger import Batch, Ledger, Loss
 from windrow.scheduler.ledger.ready_queue import SPARE
 from windrow.scheduler.ledger.slabs import Slabs
-from windrow.scheduler.ledger.stage_record import BlockState, StageRecord
+from windrow.scheduler.ledger.stage_record import ChunkState, StageRecord
 from windrow.scheduler.session.job import Job
 from windrow.scheduler.session.job_index import Jobs
 from windrow.scheduler.session.progress import status
@@ -132,7 +132,7 @@ def test_only_what_fits_is_given_out():
     assert ledger.take(0) is None
     (record,) = ledger.records.values()
     assert record.nready == 5
-    assert (record.state == BlockState.READY).sum() == 5
+    assert (record.state == ChunkState.READY).sum() == 5
 
 
 def test_slabs_are_placed_in_order_and_none_behind_one_that_does_not_fit():
@@ -318,7 +318,7 @@ def test_what_nobody_is_to_read_any_more_goes_at_once():
     while not record.complete:
         run(ledger)
     ledger.unhold(x.token)
-    assert (record.state == BlockState.STORED).tolist() == [True, True, False, False]
+    assert (record.state == ChunkState.STORED).tolist() == [True, True, False, False]
     assert ledger.arenas[0].used == 2 * ArenaAllocator.pad_size(1 << 20)
     assert ledger.forget() == []
     run_all(ledger)

@@ -15,7 +15,7 @@ import pytest
 import windrow as wr
 from windrow.graph.lowering.lower import lower
 from windrow.scheduler.ledger.ledger import Ledger
-from windrow.scheduler.ledger.stage_record import BlockState
+from windrow.scheduler.ledger.stage_record import ChunkState
 from windrow.workers.memory import spill
 from windrow.workers.memory.spill import SpillFile
 
@@ -156,7 +156,7 @@ def test_gathering_what_is_partly_spilled():
 
         def sources(engine):
             record = engine.ledger.records[kept.expr.token]
-            assert (record.state == BlockState.STORED).all()
+            assert (record.state == ChunkState.STORED).all()
             return set((record.source < 0).tolist())
 
         assert cluster._session.engine.ask(sources) == {True, False}

@@ -15,7 +15,7 @@ from windrow.graph.kinds.source import Random
 from windrow.graph.lowering.lower import lower
 from windrow.scheduler.admission.turns import PATIENCE, Turns
 from windrow.scheduler.ledger.ledger import Ledger
-from windrow.scheduler.ledger.stage_record import BlockState
+from windrow.scheduler.ledger.stage_record import ChunkState
 
 F8 = np.dtype("f8")
 ARENA = 1 << 20
@@ -59,7 +59,7 @@ class User:
             return False
         ledger.done(self.batches.pop(0).number, 1.0)
         for token, claim in list(self.claims.items()):
-            ledger.note_gathered(claim, np.flatnonzero(claim.open & (claim.record.state == BlockState.STORED)))
+            ledger.note_gathered(claim, np.flatnonzero(claim.open & (claim.record.state == ChunkState.STORED)))
             if not claim.open.any():
                 del self.claims[token]
         ledger.forget()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from windrow.scheduler.tasks.board import Board
-from windrow.scheduler.tasks.record import Demand, TaskRecord, TaskState
+from windrow.scheduler.tasks.record import CallState, Demand, TaskRecord
 
 _numbers = itertools.count(1)
 
@@ -33,7 +33,7 @@ def test_tasks_go_to_other_ranks_first_then_to_the_driver_s():
     made = board()
     given = [task() for _ in range(7)]
     assert list(enter(made, *given).values()) == [1, 2, 1, 2, 0, 0]
-    assert given[6].state is TaskState.READY
+    assert given[6].state is CallState.READY
     made.done(given[0], b"x", 1, 1.0)
     assert [(rank, r) for rank, r in made.assign()] == [(1, given[6])]
 
@@ -48,7 +48,7 @@ def test_what_cannot_travel_runs_on_the_driver_s_rank_and_holds_up_no_other():
     stay = [task(here=True, same="new") for _ in range(3)]
     given = enter(made, *stay, task(), task())
     assert list(given.values()) == [0, 0, 1, 2]
-    assert stay[2].state is TaskState.READY
+    assert stay[2].state is CallState.READY
     made.done(stay[0], None, 1, 1.0)
     assert [(rank, r) for rank, r in made.assign()] == [(0, stay[2])]
 
@@ -82,7 +82,7 @@ def test_many_cores_wait_for_room_but_not_for_ever():
     large = task(cores=4, same="g")
     enter(made, large, *[task() for _ in range(200)])
     rounds = 0
-    while large.state is TaskState.READY and rounds < 300:
+    while large.state is CallState.READY and rounds < 300:
         made.done(next(iter(made.sites[1].at.values())), b"", 0, 1.0)
         list(made.assign())
         rounds += 1
@@ -97,10 +97,10 @@ def test_a_result_goes_when_nobody_wants_it():
     enter(made, first, second)
     made.done(first, None, 10, 1.0)
     made.release(first)
-    assert first.state is TaskState.DONE, "the second one takes it"
+    assert first.state is CallState.DONE, "the second one takes it"
     assert list(made.assign()) == [(first.rank, second)], "where it is"
     made.done(second, b"", 0, 1.0)
-    assert first.state is TaskState.DROPPED
+    assert first.state is CallState.DROPPED
     assert made.freed == [first]
     made.release(second)
     assert not made.records
@@ -115,12 +115,12 @@ def test_a_lost_result_is_made_again_with_all_that_it_takes():
     list(made.assign())
     made.done(second, None, 1, 1.0)
     made.release(first)
-    assert first.state is TaskState.DROPPED
+    assert first.state is CallState.DROPPED
     rank = second.rank
     made.lose(rank)
-    assert second.state is TaskState.WAITING
+    assert second.state is CallState.WAITING
     assert first in given
-    assert first.state is TaskState.READY
+    assert first.state is CallState.READY
     assert [r for _, r in made.assign()] == [first]
     made.done(first, None, 1, 1.0)
     assert [r for _, r in made.assign()] == [second]
@@ -154,7 +154,7 @@ def test_what_takes_a_failed_result_fails():
     fourth = task(second, third)
     enter(made, first, second, third, fourth)
     assert made.fail(first, ValueError()) == [first, second, fourth]
-    assert third.state is TaskState.SENT
+    assert third.state is CallState.SENT
 
 
 def test_long_chains_are_made_again_without_recursion():
@@ -206,7 +206,7 @@ def test_whatever_happens_all_end_right(data):
         else:
             made.done(record, b"x" if what == "small" else None, 1, 1.0)
     for record in tasks:
-        while record.state is not TaskState.DONE:
+        while record.state is not CallState.DONE:
             for _ in made.assign():
                 pass
             made.done(next(r for site in made.sites for r in site.at.values()), b"x", 1, 1.0)
@@ -269,7 +269,7 @@ def test_a_task_that_waits_leaves_its_cores_to_what_it_submits():
     made.done(inner, b"x", 1, 1.0)
     made.go_on(outer)
     made.go_on(outer)
-    assert made.sites[0].used == 1 + (later.state is TaskState.SENT)
+    assert made.sites[0].used == 1 + (later.state is CallState.SENT)
     assert not outer.inner
     made.done(outer, b"x", 1, 1.0)
     list(made.assign())
@@ -347,7 +347,7 @@ def test_a_task_is_to_blame_for_what_it_submits():
         inner = nested(made, outer)
         made.pause(outer)
         rank = outer.rank
-        while inner.state is not TaskState.SENT:
+        while inner.state is not CallState.SENT:
             list(made.assign())
         found = made.lose(rank)
         assert found == ([outer] if died == 2 else [])

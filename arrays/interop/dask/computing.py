@@ -6,7 +6,7 @@ import concurrent.futures
 from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import ArgumentError, bad
-from ....scheduler.tasks.record import Demand, TaskState
+from ....scheduler.tasks.record import CallState, Demand
 from ....workers.rank.output import in_task
 from ....workers.rank.task_context import own_rank
 from ...tasks.calls import find_origin, own_dispatcher, own_session
@@ -92,7 +92,7 @@ def cancel(entered: Entered) -> None:
     if not records:
         return
     board: Dispatcher = own_dispatcher("dask.get")
-    for states in ((TaskState.WAITING, TaskState.READY), (TaskState.SENT,)):
+    for states in ((CallState.WAITING, CallState.READY), (CallState.SENT,)):
         for record in reversed(records):
             if record.state in states:
                 board.cancel(record, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 from typing import TYPE_CHECKING, Any
 
-from ....scheduler.tasks.record import TaskState
+from ....scheduler.tasks.record import CallState
 from .layout import Alias
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class CallbackGraph:
             except queue.Empty:
                 continue
             record = left.pop(key)
-            if record.state in (TaskState.FAILED, TaskState.CANCELLED) and record.error is not None:
+            if record.state in (CallState.FAILED, CallState.CANCELLED) and record.error is not None:
                 raise record.error
             self._end(entered, key, record.rank)
 
@@ -102,7 +102,7 @@ class CallbackGraph:
         """Tell of tasks that were sent to ranks meanwhile."""
         behind = 0
         for key, record in left.items():
-            if record.state is TaskState.SENT:
+            if record.state is CallState.SENT:
                 self._begin(key)
             elif behind == AHEAD:
                 break
