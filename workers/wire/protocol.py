@@ -15,7 +15,7 @@ Each is a class below `RankMessage`. `Calls` in `rpc.py` sends it; the other ran
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -265,10 +265,11 @@ class Pong:
 
 @dataclass(frozen=True, slots=True)
 class RpcRequest:
-    """Between any two ranks: a `RankMessage`, pickled; number 0 wants no answer."""
+    """Between any two ranks: a `RankMessage`, by its class and its pickled fields; number 0 wants no answer."""
 
     rank: int
     number: int
+    kind: type[RankMessage[Any]]
     packed: Any
 
 
@@ -285,6 +286,8 @@ class RankMessage(Generic[Reply]):
     """What a rank asks or tells another; `Reply` is the type of the answer, None where there is nothing to say."""
 
     __slots__ = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+    """The names of the fields; dataclasses set it."""
 
 
 Command = (

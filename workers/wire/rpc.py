@@ -7,6 +7,7 @@ the cluster is closed, and when the batch that it computes is recalled, which th
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 import threading
@@ -124,7 +125,7 @@ class Calls:
         self._waiting: dict[int, PendingQuestion[Any]] = {}
         self._out: deque[tuple[int, RpcRequest | Answered]] = deque()
         self._lock = threading.Lock()
-        self._number = 0
+        self._numbers = itertools.count(1)
         self._dead: set[int] = set()
         self._listeners: list[Callable[[tuple[int, ...]], None]] = []
         self._before: list[Callable[[], None]] = []
@@ -183,16 +184,14 @@ class Calls:
 
     def begin(self, rank: int, message: RankMessage[Reply]) -> PendingQuestion[Reply]:
         """Send a message, and return what its answer comes to; whoever asks drops that in the end."""
-        packed = self._pack(rank, message)
+        request = self._describe(rank, next(self._numbers), message)
         with self._lock:
             self.check()
-            self._number += 1
-            number = self._number
-            pending = PendingQuestion(self, number, rank, message)
+            pending = PendingQuestion(self, request.number, rank, message)
             if pending.batch in self._recalled:
                 raise _recalled(pending)
-            self._waiting[number] = pending
-        self._post(rank, RpcRequest(self.rank, number, packed))
+            self._waiting[request.number] = pending
+        self._post(rank, request)
         return pending
 
     def drop(self, number: int) -> None:
@@ -203,7 +202,7 @@ class Calls:
         """Send a message whose answer nobody waits for."""
         with self._lock:
             self.check()
-        self._post(rank, RpcRequest(self.rank, 0, self._pack(rank, message)))
+        self._post(rank, self._describe(rank, 0, message))
 
     def check(self) -> None:
         """Raise where nobody can be asked any more."""
@@ -211,6 +210,14 @@ class Calls:
             raise ClusterError("the cluster is that of the process from which this one was forked")
         if self._closed:
             raise ClusterError("the cluster is closed")
+
+    def _describe(self, rank: int, number: int, message: RankMessage[Any]) -> RpcRequest:
+        """Return a message for a rank; its class goes without cloudpickle, which would take as long as all the rest."""
+        kind = type(message)
+        if rank == self.rank:
+            return RpcRequest(rank, number, kind, message)
+        fields = [getattr(message, name) for name in kind.__match_args__]
+        return RpcRequest(self.rank, number, kind, cloudpickle.dumps(fields, 5))
 
     def _pack(self, rank: int, value: Any) -> Any:
         return value if rank == self.rank else cloudpickle.dumps(value, 5)
@@ -251,24 +258,21 @@ class Calls:
                 waiting.end(None, error)
 
     def _answer(self, request: RpcRequest) -> None:
-        name = "a message that can't be read"
-
         def answer(value: Any, error: BaseException | None) -> None:
             if not request.number:
                 return
             try:
                 packed = self._pack(request.rank, (value, error))
             except Exception as trouble:
-                failure = Unpicklable(
-                    f"{name}: rank {self.rank}'s answer can't be pickled: {type(trouble).__name__}: {trouble}"
-                )
+                why = f"can't be pickled: {type(trouble).__name__}: {trouble}"
+                failure = Unpicklable(f"{request.kind.__name__}: rank {self.rank}'s answer {why}")
                 packed = self._pack(request.rank, (None, failure))
             self._post(request.rank, Answered(self.rank, request.number, packed))
 
         try:
-            message = self._unpack(request.rank, request.packed)
-            name = type(message).__name__
-            self._find(type(message))(Question(request.rank, message, answer))
+            own = request.rank == self.rank
+            message = request.packed if own else request.kind(*pickle.loads(request.packed))
+            self._find(request.kind)(Question(request.rank, message, answer))
         except Exception as error:
             answer(None, error)
 

@@ -4,22 +4,12 @@ import json
 import os
 import signal
 import threading
-from dataclasses import dataclass
 
 import numpy as np
+from asked import Add, Silence
 
 import windrow as wr
-from windrow.workers.wire.protocol import RankMessage
 from windrow.workers.wire.rpc import own_calls
-
-
-@dataclass(frozen=True)
-class Add(RankMessage[tuple]):
-    what: object
-
-
-class Silence(RankMessage[None]):
-    pass
 
 
 def offer(comm):
