@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from windrow.workers.rank.arena_prefault import LEAST, STEP, PagesAhead
+from windrow.workers.memory.arena_prefault import LEAST, STEP, PagesAhead
 
 
 def resident(memory, arena):

@@ -23,6 +23,7 @@ from ..config import config
 from ..gangs.member import GangThreads
 from ..kernels.interpreter.block_calls import BlockError
 from ..lock_hint import LockHint
+from ..memory.arena_prefault import PagesAhead
 from ..memory.excess import Excess
 from ..memory.pressure import trim, watch
 from ..memory.spill import Spills
@@ -58,7 +59,6 @@ from ..wire.protocol import (
 )
 from ..wire.rpc import Calls, Recalled
 from ..wire.task_messages import TaskMessage
-from .arena_prefault import PagesAhead
 from .blas import BlasLimit
 from .chunk_reader import HOST, BatchReader, Located, SlabPlace, spacing, view_strided
 from .compute import ComputeThreads

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from ..memory.memory_limit import room
+from .memory_limit import room
 
 if TYPE_CHECKING:
     from collections.abc import Callable
