@@ -1,1 +1,1 @@
-"""Lines of samples: filters, window functions, padding, differences, polynomials."""
+"""NumPy's functions of lines of samples: filters, window functions, padding, differences, polynomials."""

@@ -1,1 +1,1 @@
-"""What stands behind functions that SciPy computes: its modules, tried on small arrays first; their documents."""
+"""SciPy's names on chunks: `windrow.ndimage`, `windrow.signal`, `windrow.stats`; `bridge` tries and calls SciPy."""
