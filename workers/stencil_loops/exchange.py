@@ -45,7 +45,7 @@ class GangWatch:
         now = time.monotonic()
         if now - self._looked > LOOK:
             self._looked = now
-            self._comm.Iprobe()
+            self._comm.check_revoked()
 
     def wait(self, flag: Array, wanted: int) -> None:
         """Wait until a counter has come to a number."""

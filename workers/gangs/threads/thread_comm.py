@@ -88,6 +88,10 @@ class ThreadComm:
         """Note that this member's function has returned. After an error, call `gang.revoke` first."""
         self.gang.finish(self._context.members[self.rank])
 
+    def check_revoked(self) -> None:
+        """Raise where the rank program is to end; for who waits elsewhere than in calls."""
+        self.gang.check()
+
     def Free(self) -> None:
         """Take no more calls."""
         self._is_freed = True
