@@ -49,7 +49,7 @@ def _sections(function: FunctionType) -> str:
 
 COMMON = Glossary("""
 {axis}
-axis : int, tuple of int or None
+axis : int, tuple of int or None, optional
     The axes to reduce; None: all.
 {chunks}
 chunks : int, str, tuple, dict or None
@@ -62,7 +62,7 @@ device : str, optional
 k : int
     The diagonal: 0 is the main one, positive ones lie above it.
 {keepdims}
-keepdims : bool
+keepdims : bool, optional
     Whether the reduced axes stay, as size-1 axes.
 {out}
 out : Array or numpy.ndarray, optional

@@ -13,6 +13,7 @@ from ....graph.kinds.mapping import BlockFunction
 from ....graph.kinds.source import Full
 from ...base import as_array, check_axis, grid_for, make
 from ...chunking.rechunk import regrid
+from ..docstrings import OPS
 from ..moves.joining import concatenate
 from ..outputs import deliver
 from ..reductions import extremes
@@ -207,9 +208,7 @@ def isposinf(x: Any, out: Any = None) -> Any:
     ----------
     x : array_like of real numbers
         The array.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
+    {out}
 
     Returns
     -------
@@ -220,8 +219,7 @@ def isposinf(x: Any, out: Any = None) -> Any:
     ------
     ArgumentError
         `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is not an array.
-    ShapeError
-        `out` doesn't have the result's shape.
+    {ShapeError}
     DTypeError
         `x` holds Python objects. The elements are no real numbers. The result can't be cast to the dtype of `out` by
         the rule "same_kind".
@@ -238,28 +236,7 @@ def isposinf(x: Any, out: Any = None) -> Any:
 def isneginf(x: Any, out: Any = None) -> Any:
     """Return where elements are negative infinity.
 
-    Parameters
-    ----------
-    x : array_like of real numbers
-        The array.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
-
-    Returns
-    -------
-    Array
-        Lazy, of bool.
-
-    Raises
-    ------
-    ArgumentError
-        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is not an array.
-    ShapeError
-        `out` doesn't have the result's shape.
-    DTypeError
-        `x` holds Python objects. The elements are no real numbers. The result can't be cast to the dtype of `out` by
-        the rule "same_kind".
+    {sections of isposinf}
 
     Examples
     --------
@@ -288,9 +265,7 @@ def fix(x: Any, out: Any = None) -> Any:
     ----------
     x : array_like of real numbers
         The array.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
+    {out}
 
     Returns
     -------
@@ -301,8 +276,7 @@ def fix(x: Any, out: Any = None) -> Any:
     ------
     ArgumentError
         `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is not an array.
-    ShapeError
-        `out` doesn't have the result's shape.
+    {ShapeError}
     DTypeError
         `x` holds Python objects. The elements are no real numbers. The result can't be cast to the dtype of `out` by
         the rule "same_kind".
@@ -339,8 +313,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array
         `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
     ShapeError
         `bitorder` is neither "big" nor "little".
-    AxisError
-        `axis` is out of range for the array.
+    {AxisError}
     DTypeError
         `a` holds Python objects. The elements are neither booleans nor integers.
 
@@ -389,8 +362,7 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
         `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
     ShapeError
         `bitorder` is unknown, or `count` is no integer or leaves out more bits than there are.
-    AxisError
-        `axis` is out of range for the array.
+    {AxisError}
     DTypeError
         `a` holds Python objects. The elements are not uint8.
 
@@ -428,3 +400,6 @@ def _lines(operation: str, array: Array, axis: int | None, bitorder: Any) -> tup
     if array.ndim == 0:
         array = array.reshape(1)  # as NumPy takes it, with an axis or without
     return (array.reshape(-1), 0) if axis is None else (array, check_axis(operation, axis, array.ndim))
+
+
+OPS.fill(__name__)

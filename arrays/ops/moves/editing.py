@@ -15,6 +15,7 @@ from ....graph.few import distinct
 from ....graph.kinds.move import Move, Route
 from ...base import ArrayBase, as_array, check_axis, make
 from ...execution.deferred import defer_unsized
+from ..docstrings import OPS
 from ..elementwise.functions import astype
 from ..elementwise.nodes import cast_values
 from .axis_moves import moveaxis
@@ -63,10 +64,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     ArgumentError
         `arr` or `values` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is
         not an integer.
-    ShapeError
-        The shapes differ along another axis.
-    AxisError
-        `axis` is out of range for the array.
+    {unlike_shapes, AxisError}
     DTypeError
         `arr` or `values` holds Python objects.
 
@@ -116,8 +114,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     ArgumentError
         `arr` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an
         integer.
-    AxisError
-        `axis` is out of range for the array.
+    {AxisError}
     DTypeError
         `arr` holds Python objects.
     IndexingError
@@ -217,8 +214,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
         lazy array: positions must be known at the call. Or `axis` is not an integer.
     ShapeError
         `values` don't broadcast to what is inserted.
-    AxisError
-        `axis` is out of range for the array.
+    {AxisError}
     DTypeError
         `arr` or `values` holds Python objects. `values` are complex and `arr` isn't.
     RangeError
@@ -293,3 +289,6 @@ def _insert(array: Array, at: int, positions: np.ndarray[Any, Any], new: Array) 
     axes = list(joined.expr.grid.axes)
     axes[at] = Axis.regular(n + count, points_step(joined, [at], axes, at, n + count))
     return make(Move("insert", tuple(routes)), (array, new), Grid(axes), array.dtype)
+
+
+OPS.fill(__name__)

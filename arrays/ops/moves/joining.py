@@ -15,6 +15,7 @@ from ....graph.chunks.positions import Periodic
 from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ....graph.kinds.move import Move, Route, join_operands
 from ...base import LONGEST, ArrayBase, as_array, check_axis, check_dtype, check_shape, few, make
+from ..docstrings import OPS
 from ..elementwise.functions import astype
 from ..outputs import deliver
 from .axis_moves import expand_dims
@@ -78,13 +79,7 @@ def concatenate(
         Their shapes are equal except along `axis`.
     axis : int or None
         The axis; None: all are flattened.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
-    dtype : dtype, optional
-        Of the result; None: to which the arrays' dtypes promote.
-    casting : str
-        NumPy's rule for casting to `dtype`: "no", "equiv", "safe", "same_kind" or "unsafe".
+    {out, dtype, casting}
 
     Returns
     -------
@@ -162,13 +157,7 @@ def stack(
         All of one shape.
     axis : int
         Position of the new axis in the result.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
-    dtype : dtype, optional
-        Of the result; None: to which the arrays' dtypes promote.
-    casting : str
-        NumPy's rule for casting to `dtype`: "no", "equiv", "safe", "same_kind" or "unsafe".
+    {out, dtype, casting}
 
     Returns
     -------
@@ -221,8 +210,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     ------
     ArgumentError
         `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
-    AxisError
-        `axis` is out of range for the array.
+    {AxisError}
     DTypeError
         `x` holds Python objects.
 
@@ -245,10 +233,7 @@ def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     ----------
     arrays : sequence of array_like
         Their shapes are equal except along that axis.
-    dtype : dtype, optional
-        Of the result; None: to which the arrays' dtypes promote.
-    casting : str
-        NumPy's rule for casting to `dtype`: "no", "equiv", "safe", "same_kind" or "unsafe".
+    {dtype, casting}
 
     Returns
     -------
@@ -259,8 +244,7 @@ def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     ------
     ArgumentError
         `arrays` is no sequence of at least one array.
-    ShapeError
-        The shapes differ along another axis.
+    {unlike_shapes}
     DTypeError
         The dtypes have no common one, or `casting` doesn't allow the cast to `dtype`.
 
@@ -281,10 +265,7 @@ def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     ----------
     arrays : sequence of array_like
         Their shapes are equal except along axis 0.
-    dtype : dtype, optional
-        Of the result; None: to which the arrays' dtypes promote.
-    casting : str
-        NumPy's rule for casting to `dtype`: "no", "equiv", "safe", "same_kind" or "unsafe".
+    {dtype, casting}
 
     Returns
     -------
@@ -295,8 +276,7 @@ def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     ------
     ArgumentError
         `arrays` is no sequence of at least one array.
-    ShapeError
-        The shapes differ along another axis.
+    {unlike_shapes}
     DTypeError
         The dtypes have no common one, or `casting` doesn't allow the cast to `dtype`.
 
@@ -334,8 +314,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
         `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
     ShapeError
         `repeats` are negative, not integers, or neither one nor one for each position.
-    AxisError
-        `axis` is out of range for the array.
+    {AxisError}
     DTypeError
         `a` holds Python objects.
 
@@ -388,8 +367,7 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
         or `shift` is no number.
     ShapeError
         `shift` and `axis` are sequences of different lengths.
-    AxisError
-        `axis` is out of range for the array.
+    {AxisError}
     DTypeError
         `a` holds Python objects.
 
@@ -464,3 +442,6 @@ def tile(A: Any, reps: int | Sequence[int], /) -> Array:
         if count != 1:
             array = map_axis("tile", array, at, Periodic(), count * array.shape[at])
     return array
+
+
+OPS.fill(__name__)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import ArgumentError, ShapeError, bad
 from ...base import as_array
+from ..docstrings import OPS
 from .axis_moves import expand_dims
 from .joining import concatenate, vstack
 
@@ -143,8 +144,7 @@ def dstack(tup: Sequence[Any]) -> Array:
     ------
     ArgumentError
         `tup` can't be read as an array. `tup` is no tuple or list of at least one array.
-    ShapeError
-        The shapes differ along another axis.
+    {unlike_shapes}
     DTypeError
         The dtypes have no common one.
 
@@ -208,8 +208,7 @@ def row_stack(tup: Sequence[Any]) -> Array:
     ------
     ArgumentError
         `tup` is no sequence of at least one array.
-    ShapeError
-        The shapes differ along another axis.
+    {unlike_shapes}
     DTypeError
         The dtypes have no common one.
 
@@ -289,3 +288,6 @@ def _lay_blocks(tree: Any, depth: int, ndim: int) -> Array:
     missing = ndim - tree.ndim
     expanded: Array = expand_dims(tree, tuple(range(missing))) if missing else tree
     return expanded
+
+
+OPS.fill(__name__)

@@ -16,6 +16,7 @@ from ....graph.kinds.reduction import Reduce
 from ...base import ArrayBase, as_array, broadcast_shape, check_axis, make
 from ...chunking.rechunk import regrid
 from ...refitting import refittable
+from ..docstrings import OPS
 from ..elementwise.functions import astype
 from ..elementwise.ufuncs import conjugate, multiply
 from ..moves.sliding_window import weigh_windows
@@ -110,13 +111,10 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, casting: 
         Matrices (..., M, K); a 1-D array is a vector.
     x2 : array_like, at least 1-D
         Matrices (..., K, N); a 1-D array is a vector. Axes before the last two broadcast.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
+    {out}
     dtype : dtype, optional
         To which both are cast first; None: to which they promote.
-    casting : str
-        NumPy's rule for casting to `dtype`: "no", "equiv", "safe", "same_kind" or "unsafe".
+    {casting}
 
     Returns
     -------
@@ -256,9 +254,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     ----------
     a, b : array_like
         The arrays. Vectors give their inner product, matrices their product, scalars multiply.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
+    {out}
 
     Returns
     -------
@@ -327,9 +323,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     ----------
     a, b : array_like
         The arrays.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
+    {out}
 
     Returns
     -------
@@ -341,8 +335,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     ArgumentError
         `a` or `b` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is not an
         array.
-    ShapeError
-        `out` doesn't have the result's shape.
+    {ShapeError}
     DTypeError
         `a` or `b` holds Python objects. The elements can't be multiplied. The result can't be cast to the dtype of
         `out` by the rule "same_kind".
@@ -356,3 +349,6 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     """
     products = multiply(as_array("outer", "a", a).reshape(-1, 1), as_array("outer", "b", b).reshape(-1))
     return deliver("outer", products, out, broadcasts=True)
+
+
+OPS.fill(__name__)

@@ -19,6 +19,7 @@ from ....workers.kernels.reduction import native
 from ...base import as_array, check_axis, check_dtype, make
 from ...chunking.coalesce import whole
 from ...chunking.rechunk import drop_empty_chunks
+from ..docstrings import OPS
 from ..elementwise.functions import where
 from ..elementwise.ufuncs import isnan
 from ..moves.reshaping import ravel
@@ -177,9 +178,7 @@ def cumulative_sum(
         The axis; it may be left out where `x` is 1-D.
     dtype : dtype, optional
         In which to add; None: the array's, or the default integer for smaller ones.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
+    {out}
     include_initial : bool
         Whether a zero comes first, which makes the axis longer by one.
 
@@ -193,8 +192,7 @@ def cumulative_sum(
     ArgumentError
         `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer,
         or `include_initial` is not a bool. `out` is not an array.
-    ShapeError
-        `out` doesn't have the result's shape.
+    {ShapeError}
     AxisError
         `axis` is out of range, or missing where `x` has several axes.
     DTypeError
@@ -223,11 +221,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, 
         The axis; None: of the flattened array.
     dtype : dtype, optional
         In which to add; None: the array's, or the default integer for smaller ones.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
-    method : {"sequential", "blelloch"}
-        Accepted for dask; both give the same.
+    {out, method}
 
     Returns
     -------
@@ -239,10 +233,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, 
     ArgumentError
         `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
         `method` is unknown. `out` is not an array.
-    ShapeError
-        `out` doesn't have the result's shape.
-    AxisError
-        `axis` is out of range for the array.
+    {ShapeError, AxisError}
     DTypeError
         `a` holds Python objects. The elements can't be added. The result can't be cast to the dtype of `out` by the
         rule "same_kind".
@@ -276,11 +267,7 @@ def nancumsum(
         The axis; None: of the flattened array.
     dtype : dtype, optional
         In which to add; None: the array's, or the default integer for smaller ones.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
-    method : {"sequential", "blelloch"}
-        Accepted for dask; both give the same.
+    {out, method}
 
     Returns
     -------
@@ -292,10 +279,7 @@ def nancumsum(
     ArgumentError
         `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
         `method` is unknown. `out` is not an array.
-    ShapeError
-        `out` doesn't have the result's shape.
-    AxisError
-        `axis` is out of range for the array.
+    {ShapeError, AxisError}
     DTypeError
         `a` holds Python objects. The elements can't be added. The result can't be cast to the dtype of `out` by the
         rule "same_kind".
@@ -324,9 +308,7 @@ def cumulative_prod(
         The axis; it may be left out where `x` is 1-D.
     dtype : dtype, optional
         In which to multiply; None: the array's, or the default integer for smaller ones.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
+    {out}
     include_initial : bool
         Whether a one comes first, which makes the axis longer by one.
 
@@ -340,8 +322,7 @@ def cumulative_prod(
     ArgumentError
         `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer,
         or `include_initial` is not a bool. `out` is not an array.
-    ShapeError
-        `out` doesn't have the result's shape.
+    {ShapeError}
     AxisError
         `axis` is out of range, or missing where `x` has several axes.
     DTypeError
@@ -378,11 +359,7 @@ def cumprod(
         The axis; None: of the flattened array.
     dtype : dtype, optional
         In which to multiply; None: the array's, or the default integer for smaller ones.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
-    method : {"sequential", "blelloch"}
-        Accepted for dask; both give the same.
+    {out, method}
 
     Returns
     -------
@@ -394,10 +371,7 @@ def cumprod(
     ArgumentError
         `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
         `method` is unknown. `out` is not an array.
-    ShapeError
-        `out` doesn't have the result's shape.
-    AxisError
-        `axis` is out of range for the array.
+    {ShapeError, AxisError}
     DTypeError
         `a` holds Python objects. The elements can't be multiplied. The result can't be cast to the dtype of `out` by
         the rule "same_kind".
@@ -419,37 +393,7 @@ def nancumprod(
     Along an axis of several chunks their totals are computed first: the array is read twice. See `cumulative_prod` for
     overflow.
 
-    Parameters
-    ----------
-    a : array_like
-        The array.
-    axis : int or None
-        The axis; None: of the flattened array.
-    dtype : dtype, optional
-        In which to multiply; None: the array's, or the default integer for smaller ones.
-    out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
-    method : {"sequential", "blelloch"}
-        Accepted for dask; both give the same.
-
-    Returns
-    -------
-    Array
-        Lazy, of the shape of `a`; 1-D where `axis` is None.
-
-    Raises
-    ------
-    ArgumentError
-        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
-        `method` is unknown. `out` is not an array.
-    ShapeError
-        `out` doesn't have the result's shape.
-    AxisError
-        `axis` is out of range for the array.
-    DTypeError
-        `a` holds Python objects. The elements can't be multiplied. The result can't be cast to the dtype of `out` by
-        the rule "same_kind".
+    {sections of cumprod}
 
     Examples
     --------
@@ -458,3 +402,6 @@ def nancumprod(
     array([1., 1., 2.])
     """
     return _flat("nancumprod", _replace_nan("nancumprod", a, 1), axis, dtype, out, method, np.multiply)
+
+
+OPS.fill(__name__)

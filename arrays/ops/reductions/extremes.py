@@ -8,6 +8,7 @@ from ....graph.errors import DTypeError, ShapeError, bad
 from ....graph.keyword_hints import refuse
 from ....graph.kinds.reduction import count_reduced
 from ...base import as_array, check_axis
+from ..docstrings import OPS
 from ..elementwise.ufuncs import subtract
 from ..outputs import deliver, deliver_positions, deliver_reduced
 from .nodes import Axes, find_axes, mask_out, reduce_from, reduce_to
@@ -45,16 +46,10 @@ def min(
     ----------
     a : array
         Of real or complex numbers, booleans, dates or durations.
-    axis : int, tuple of int or None, optional
-        The axes to reduce; None: all.
-    out : Array or numpy.ndarray, optional
-        A lazy array then stands for the result; a NumPy array is filled now.
-    keepdims : bool, optional
-        Whether reduced axes stay, as size-1 axes.
+    {axis, out, keepdims}
     initial : scalar, optional
         Counts as an element everywhere; `where` asks for it, and so do axes without elements.
-    where : array of bool, optional
-        Elements count where it holds; it broadcasts to the shape of `a`.
+    {where}
 
     Returns
     -------
@@ -63,8 +58,7 @@ def min(
 
     Raises
     ------
-    AxisError
-        There is no such axis.
+    {AxisError}
     ArgumentError
         `where` is given without `initial`.
     ShapeError
@@ -105,16 +99,10 @@ def max(
     ----------
     a : array
         Of real or complex numbers, booleans, dates or durations.
-    axis : int, tuple of int or None, optional
-        The axes to reduce; None: all.
-    out : Array or numpy.ndarray, optional
-        A lazy array then stands for the result; a NumPy array is filled now.
-    keepdims : bool, optional
-        Whether reduced axes stay, as size-1 axes.
+    {axis, out, keepdims}
     initial : scalar, optional
         Counts as an element everywhere; `where` asks for it, and so do axes without elements.
-    where : array of bool, optional
-        Elements count where it holds; it broadcasts to the shape of `a`.
+    {where}
 
     Returns
     -------
@@ -123,8 +111,7 @@ def max(
 
     Raises
     ------
-    AxisError
-        There is no such axis.
+    {AxisError}
     ArgumentError
         `where` is given without `initial`.
     ShapeError
@@ -158,12 +145,7 @@ def ptp(a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False) -> A
     ----------
     a : array
         Of real numbers, dates or durations.
-    axis : int, tuple of int or None, optional
-        The axes to reduce; None: all.
-    out : Array or numpy.ndarray, optional
-        A lazy array then stands for the result; a NumPy array is filled now.
-    keepdims : bool, optional
-        Whether reduced axes stay, as size-1 axes.
+    {axis, out, keepdims}
 
     Returns
     -------
@@ -172,8 +154,7 @@ def ptp(a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False) -> A
 
     Raises
     ------
-    AxisError
-        There is no such axis.
+    {AxisError}
     ShapeError
         There are no elements.
 
@@ -205,10 +186,7 @@ def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
         Of numbers, booleans, dates or durations.
     axis : int or None, optional
         The axis to search along; None: the flattened array, in C order.
-    out : Array or numpy.ndarray, optional
-        A lazy array then stands for the result; a NumPy array is filled now.
-    keepdims : bool, optional
-        Whether reduced axes stay, as size-1 axes.
+    {out, keepdims}
 
     Returns
     -------
@@ -217,8 +195,7 @@ def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
 
     Raises
     ------
-    AxisError
-        There is no such axis.
+    {AxisError}
     ShapeError
         There are no elements.
 
@@ -249,10 +226,7 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
         Of numbers, booleans, dates or durations.
     axis : int or None, optional
         The axis to search along; None: the flattened array, in C order.
-    out : Array or numpy.ndarray, optional
-        A lazy array then stands for the result; a NumPy array is filled now.
-    keepdims : bool, optional
-        Whether reduced axes stay, as size-1 axes.
+    {out, keepdims}
 
     Returns
     -------
@@ -261,8 +235,7 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
 
     Raises
     ------
-    AxisError
-        There is no such axis.
+    {AxisError}
     ShapeError
         There are no elements.
 
@@ -302,14 +275,7 @@ def any(
     ----------
     a : array
         What isn't zero is true.
-    axis : int, tuple of int or None, optional
-        The axes to reduce; None: all.
-    out : Array or numpy.ndarray, optional
-        A lazy array then stands for the result; a NumPy array is filled now.
-    keepdims : bool, optional
-        Whether reduced axes stay, as size-1 axes.
-    where : array of bool, optional
-        Elements count where it holds; it broadcasts to the shape of `a`.
+    {axis, out, keepdims, where}
 
     Returns
     -------
@@ -318,10 +284,7 @@ def any(
 
     Raises
     ------
-    AxisError
-        There is no such axis.
-    ShapeError
-        `where` does not broadcast to the shape of `a`.
+    {AxisError, where_error}
 
     See Also
     --------
@@ -349,14 +312,7 @@ def all(
     ----------
     a : array
         What isn't zero is true.
-    axis : int, tuple of int or None, optional
-        The axes to reduce; None: all.
-    out : Array or numpy.ndarray, optional
-        A lazy array then stands for the result; a NumPy array is filled now.
-    keepdims : bool, optional
-        Whether reduced axes stay, as size-1 axes.
-    where : array of bool, optional
-        Elements count where it holds; it broadcasts to the shape of `a`.
+    {axis, out, keepdims, where}
 
     Returns
     -------
@@ -365,10 +321,7 @@ def all(
 
     Raises
     ------
-    AxisError
-        There is no such axis.
-    ShapeError
-        `where` does not broadcast to the shape of `a`.
+    {AxisError, where_error}
 
     See Also
     --------
@@ -388,3 +341,6 @@ def all(
 
 amin = min
 amax = max
+
+
+OPS.fill(__name__)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ....graph.kinds.source import Full
 from ...base import as_array, make
+from ..docstrings import OPS
 from ..elementwise.ufuncs import isnan, isnat, logical_not
 
 if TYPE_CHECKING:
@@ -57,22 +58,7 @@ def isnull(values: Any) -> Array:
 def notnull(values: Any) -> Array:
     """Return where elements are not missing: neither NaN nor NaT.
 
-    Parameters
-    ----------
-    values : array_like
-        The array; elements of other dtypes are never missing.
-
-    Returns
-    -------
-    Array
-        Lazy, of bool.
-
-    Raises
-    ------
-    ArgumentError
-        `values` can't be read as an array: an unknown object, a ragged sequence or a masked array.
-    DTypeError
-        `values` holds Python objects.
+    {sections of isnull}
 
     Examples
     --------
@@ -82,3 +68,6 @@ def notnull(values: Any) -> Array:
     array([ True, False])
     """
     return logical_not(isnull(values))  # type: ignore[no-any-return]
+
+
+OPS.fill(__name__)

@@ -11,6 +11,7 @@ from ....graph.keyword_hints import refuse
 from ....workers.kernels.reduction import native
 from ....workers.kernels.reductions import REDUCTIONS
 from ...base import as_array, check_dtype
+from ..docstrings import OPS
 from ..elementwise.nodes import apply, cast
 from ..elementwise.ufuncs import absolute, divide, multiply, sqrt, subtract
 from ..outputs import deliver_inexact, deliver_reduced, divides_in_out
@@ -50,18 +51,13 @@ def var(
     ----------
     a : array
         Of numbers or booleans.
-    axis : int, tuple of int or None, optional
-        The axes to reduce; None: all.
+    {axis}
     dtype : dtype, optional
         Of numbers, in which to compute, and that of the result; in integers the mean is cut off, as in NumPy.
-    out : Array or numpy.ndarray, optional
-        A lazy array then stands for the result; a NumPy array is filled now.
+    {out}
     ddof : number, optional
         What is taken off the count of elements to divide by.
-    keepdims : bool, optional
-        Whether reduced axes stay, as size-1 axes.
-    where : array of bool, optional
-        Elements count where it holds; it broadcasts to the shape of `a`.
+    {keepdims, where}
     mean : array, optional
         The mean where it is known, computed with `keepdims`.
     correction : number, optional
@@ -74,14 +70,12 @@ def var(
 
     Raises
     ------
-    AxisError
-        There is no such axis.
+    {AxisError}
     DTypeError
         The elements are no numbers, or `dtype` is not of such.
     ArgumentError
         `ddof` is not a number, or `ddof` and `correction` are given.
-    ShapeError
-        `where` does not broadcast to the shape of `a`.
+    {where_error}
 
     See Also
     --------
@@ -126,18 +120,13 @@ def std(
     ----------
     a : array
         Of numbers or booleans.
-    axis : int, tuple of int or None, optional
-        The axes to reduce; None: all.
+    {axis}
     dtype : dtype, optional
         Of floating-point or complex numbers, in which to compute, and that of the result.
-    out : Array or numpy.ndarray, optional
-        A lazy array then stands for the result; a NumPy array is filled now.
+    {out}
     ddof : number, optional
         What is taken off the count of elements to divide by.
-    keepdims : bool, optional
-        Whether reduced axes stay, as size-1 axes.
-    where : array of bool, optional
-        Elements count where it holds; it broadcasts to the shape of `a`.
+    {keepdims, where}
     mean : array, optional
         The mean where it is known, computed with `keepdims`.
     correction : number, optional
@@ -150,14 +139,12 @@ def std(
 
     Raises
     ------
-    AxisError
-        There is no such axis.
+    {AxisError}
     DTypeError
         The elements are no numbers, or `dtype` is not of such.
     ArgumentError
         `ddof` is not a number, or `ddof` and `correction` are given.
-    ShapeError
-        `where` does not broadcast to the shape of `a`.
+    {where_error}
 
     See Also
     --------
@@ -241,3 +228,6 @@ def _add_squares(
         variance = apply(name, "divide_by_freedom", (total, subtract(count, ddof)), np.divide)
     spread: Array = sqrt(variance) if name == "std" else variance
     return spread
+
+
+OPS.fill(__name__)

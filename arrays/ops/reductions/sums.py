@@ -9,6 +9,7 @@ import numpy as np
 from ....graph.keyword_hints import refuse
 from ....workers.kernels.reductions import REDUCTIONS
 from ...base import as_array, check_dtype
+from ..docstrings import OPS
 from ..elementwise.nodes import apply, cast
 from ..outputs import deliver_reduced, divides_in_out, dtype_by_out
 from .nodes import Axes, count_where, mask_out, reduce_from, reduce_to
@@ -42,18 +43,13 @@ def sum(
     ----------
     a : array
         Of numbers or booleans; durations too.
-    axis : int, tuple of int or None, optional
-        The axes to reduce; None: all.
+    {axis}
     dtype : dtype, optional
         In which to compute, and that of the result.
-    out : Array or numpy.ndarray, optional
-        A lazy array then stands for the result; a NumPy array is filled now.
-    keepdims : bool, optional
-        Whether reduced axes stay, as size-1 axes.
+    {out, keepdims}
     initial : scalar, optional
         Is added to every sum.
-    where : array of bool, optional
-        Elements count where it holds; it broadcasts to the shape of `a`.
+    {where}
 
     Returns
     -------
@@ -62,12 +58,10 @@ def sum(
 
     Raises
     ------
-    AxisError
-        There is no such axis.
+    {AxisError}
     DTypeError
         The elements are neither numbers nor booleans.
-    ShapeError
-        `where` does not broadcast to the shape of `a`.
+    {where_error}
 
     See Also
     --------
@@ -109,18 +103,13 @@ def prod(
     ----------
     a : array
         Of numbers or booleans.
-    axis : int, tuple of int or None, optional
-        The axes to reduce; None: all.
+    {axis}
     dtype : dtype, optional
         In which to compute, and that of the result.
-    out : Array or numpy.ndarray, optional
-        A lazy array then stands for the result; a NumPy array is filled now.
-    keepdims : bool, optional
-        Whether reduced axes stay, as size-1 axes.
+    {out, keepdims}
     initial : scalar, optional
         Every product is multiplied by it.
-    where : array of bool, optional
-        Elements count where it holds; it broadcasts to the shape of `a`.
+    {where}
 
     Returns
     -------
@@ -129,12 +118,10 @@ def prod(
 
     Raises
     ------
-    AxisError
-        There is no such axis.
+    {AxisError}
     DTypeError
         The elements are neither numbers nor booleans.
-    ShapeError
-        `where` does not broadcast to the shape of `a`.
+    {where_error}
 
     See Also
     --------
@@ -164,10 +151,7 @@ def count_nonzero(a: Any, axis: Axes = None, *, keepdims: bool = False, **unknow
     ----------
     a : array
         Of any dtype.
-    axis : int, tuple of int or None, optional
-        The axes to reduce; None: all.
-    keepdims : bool, optional
-        Whether reduced axes stay, as size-1 axes.
+    {axis, keepdims}
 
     Returns
     -------
@@ -176,8 +160,7 @@ def count_nonzero(a: Any, axis: Axes = None, *, keepdims: bool = False, **unknow
 
     Raises
     ------
-    AxisError
-        There is no such axis.
+    {AxisError}
 
     See Also
     --------
@@ -210,16 +193,10 @@ def mean(
     ----------
     a : array
         Of numbers, booleans or durations.
-    axis : int, tuple of int or None, optional
-        The axes to reduce; None: all.
+    {axis}
     dtype : dtype, optional
         In which to compute, and that of the result.
-    out : Array or numpy.ndarray, optional
-        A lazy array then stands for the result; a NumPy array is filled now.
-    keepdims : bool, optional
-        Whether reduced axes stay, as size-1 axes.
-    where : array of bool, optional
-        Elements count where it holds; it broadcasts to the shape of `a`.
+    {out, keepdims, where}
 
     Returns
     -------
@@ -228,12 +205,10 @@ def mean(
 
     Raises
     ------
-    AxisError
-        There is no such axis.
+    {AxisError}
     DTypeError
         The elements are no numbers.
-    ShapeError
-        `where` does not broadcast to the shape of `a`.
+    {where_error}
 
     See Also
     --------
@@ -262,3 +237,6 @@ def mean(
     total = reduce_to("sum", mask_out("mean", array, where, 0), axis, keepdims, wide)
     average = apply("mean", "divide_by_count", (total, count), np.divide)
     return deliver_reduced("mean", cast(average, target) if whole else average, out)  # type: ignore[no-any-return]
+
+
+OPS.fill(__name__)

@@ -1,0 +1,29 @@
+"""What docstrings of operations have in common."""
+
+from __future__ import annotations
+
+from ..docstrings import COMMON, Glossary
+
+OPS = Glossary(
+    """
+{casting}
+casting : str
+    NumPy's rule for casting to `dtype`: "no", "equiv", "safe", "same_kind" or "unsafe".
+{dtype}
+dtype : dtype, optional
+    Of the result; None: to which the arrays' dtypes promote.
+{method}
+method : {"sequential", "blelloch"}
+    Accepted for dask; both give the same.
+{ShapeError}
+ShapeError
+    `out` doesn't have the result's shape.
+{where_error}
+ShapeError
+    `where` does not broadcast to the shape of `a`.
+{unlike_shapes}
+ShapeError
+    The shapes differ along another axis.
+""",
+    COMMON,
+)
