@@ -17,27 +17,16 @@ from windrow.graph.kinds.source import Full
 from windrow.graph.lowering.lower import lower
 from windrow.workers.kernels.contraction import Lying, contract
 from windrow.workers.kernels.interpreter import tile_loop
+from windrow.workers.kernels.reductions import REDUCTIONS
 from windrow.workers.kernels.sources import generate
 from windrow.workers.memory.spill import SpillFile
 from windrow.workers.rank.chunk_reader import HOST, BatchReader, SlabPlace
 from windrow.workers.rank.executor import run_task
 
-REDUCTION_KERNELS = [
-    "sum",
-    "mean",
-    "var",
-    "std",
-    "min",
-    "max",
-    "argmin",
-    "argmax",
-    "any",
-    "all",
-    "prod",
-    "count_nonzero",
-]
-CASES = [(head, dtype) for head in REDUCTION_KERNELS for dtype in ["f8", "f4", "i8", "u1"]]
-CASES += [(head, dtype) for head in REDUCTION_KERNELS if not head.endswith(("min", "max")) for dtype in ["?", "c16"]]
+HEADS = [name for name in REDUCTIONS if hasattr(wr, name) and not isinstance(getattr(np, name, np.add), np.ufunc)]
+"""The reductions that are functions of NumPy's, too."""
+CASES = [(head, dtype) for head in HEADS for dtype in ["f8", "f4", "i8", "u1"]]
+CASES += [(head, dtype) for head in HEADS if not head.endswith(("min", "max")) for dtype in ["?", "c16"]]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,7 +49,7 @@ def sample(dtype, shape):
 def test_heads_have_numpys_values(head, dtype):
     x = sample(dtype, (3, 34, 3) if head == "prod" else (7, 60, 11))
     lazy = wr.from_array(x, chunks=(3, 17, 7))
-    subsets = [None, 0, 1, 2] if head.startswith("arg") else [None, 0, 2, (0, 1), (0, 2), (0, 1, 2)]
+    subsets = [None, 0, 1, 2] if "arg" in head else [None, 0, 2, (0, 1), (0, 2), (0, 1, 2)]
     for axis in subsets:
         expected = getattr(np, head)(x, axis=axis)
         got = getattr(wr, head)(lazy, axis=axis).compute()
