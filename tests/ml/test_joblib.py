@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pickle
-import sys
 import threading
 import time
-import types
 
 import joblib
 import numpy as np
@@ -20,10 +18,10 @@ from sklearn.pipeline import make_pipeline
 
 import windrow as wr
 import windrow.ml
-from windrow.ml import calls
 from windrow.ml.linear_model import LogisticRegression as Logistic
 from windrow.ml.linear_model import SGDClassifier as OnShards
 from windrow.ml.preprocessing import MinMaxScaler, StandardScaler
+from windrow.scheduler.session.cluster import session
 
 
 def parallel(n_jobs=2, **keywords):
@@ -87,7 +85,7 @@ def test_errors_come_back_and_the_cluster_goes_on():
 
     with pytest.raises(KeyError) as caught:
         parallel()(joblib.delayed(broken)(i) for i in range(6))
-    assert "in broken" in caught.value.__notes__[0]
+    assert "in broken" in caught.value.__notes__[-1]
     found = parallel()(joblib.delayed(broken)(i) for i in range(3))
     assert [int(a[0]) for a in found] == [0, 1, 2]
     assert float(wr.ones(3).sum()) == 3.0
@@ -122,32 +120,14 @@ def test_failing_fits_are_scored_as_scikit_learn_does():
 
 
 def test_results_of_any_size():
-    before = set(calls._outcomes)
     found = parallel()(joblib.delayed(np.full)(n, 1.0) for n in (10, 1 << 13, 1 << 20))
     assert [a.sum() for a in found] == [10, 1 << 13, 1 << 20]
-    assert set(calls._outcomes) <= before
-
-
-def test_a_large_result_that_is_lost_is_made_again(monkeypatch):
-    monkeypatch.setattr(calls, "KEPT", 0)
-    found = parallel()(joblib.delayed(np.full)(n, 1.0) for n in (1 << 15, 1 << 16))
-    assert [a.sum() for a in found] == [1 << 15, 1 << 16]
-    with pytest.raises(wr.WindrowError, match="the same result"):
-        parallel()(joblib.delayed(_growing)() for _ in range(2))
-
-
-def _growing():
-    from tests_windrow_growing import times  # a module of the process: what is pickled has no list of its own
-
-    times.append(1)
-    return np.zeros(100_000 * len(times))
-
-
-@pytest.fixture(autouse=True)
-def _module(monkeypatch):
-    module = types.ModuleType("tests_windrow_growing")
-    module.times = []
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    calls = session().calls
+    deadline = time.monotonic() + 5
+    while calls.provided("task board: ").board.records and time.monotonic() < deadline:
+        session().transport.wake()
+        time.sleep(0.01)
+    assert not calls.provided("task board: ").board.records  # nothing of them is kept
 
 
 def test_equal_calls_are_each_made():
@@ -300,6 +280,31 @@ def test_a_rank_is_killed_amid_a_search(launch, tmp_path):
     done = launch(3, "program.py", limit=90)
     assert done.status == 0, done.err
     assert done.last == "3 True 1 [np.float64(0.0), np.float64(1.0), np.float64(2.0), np.float64(3.0)]"
+
+
+LOST = """
+import os, signal
+import joblib, numpy as np
+import windrow as wr, windrow.ml
+from windrow.ml.joblib_backend import WindrowBackend
+
+retrieve = WindrowBackend.retrieve_result_callback
+def kill_first(self, batch):
+    for rank in batch._record.holders - {0} if not wr.cluster().losses else ():
+        os.kill(wr.cluster().info()[rank]["pid"], signal.SIGKILL)
+    return retrieve(self, batch)
+WindrowBackend.retrieve_result_callback = kill_first
+found = joblib.Parallel(backend="windrow", batch_size=1)(joblib.delayed(np.full)(50_000, float(i)) for i in range(4))
+print(len(wr.cluster().losses), all(a.sum() == 50_000 * i for i, a in enumerate(found)))
+"""
+
+
+@pytest.mark.ranks
+def test_a_large_result_that_is_lost_is_made_again(launch, tmp_path):
+    (tmp_path / "program.py").write_text(LOST)
+    done = launch(3, "program.py", limit=60)
+    assert done.status == 0, done.err
+    assert done.last == "1 True"
 
 
 INTERRUPTED = """
