@@ -22,7 +22,9 @@ import numpy as np
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, ClusterError, bad
 from ...graph.expr import origin
+from ...graph.kinds.move import Move
 from ...scheduler.session.cluster import running, session
+from ...scheduler.session.pin import Pin
 from ...scheduler.session.session import Session
 from ...scheduler.tasks.arrays import ArrayArgument
 from ...scheduler.tasks.future import Future
@@ -44,6 +46,7 @@ from .random_states import random_states
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from ...graph.expr.expr import Expr
     from ...scheduler.tasks.dispatcher import Dispatcher
     from ...scheduler.tasks.future import Runner
 
@@ -252,14 +255,22 @@ def make_record(
     if isinstance(packed, bytes):
         return TaskRecord(next(numbers), name, packed, function, (), (), (), demand, same, where)
     packed.check_futures(board)
-    arrays = []
-    for taken in packed.arrays:
-        held = persist_array(taken.array)
-        arrays.append((taken.number, ArrayArgument(own_session(packed.operation), held.expr)))
+    arrays = [(taken.number, _argument(packed.operation, taken.array)) for taken in packed.arrays]
     used = (*packed.used, *((function,) if function else ()))
     return TaskRecord(
         next(numbers), name, packed.pickled, function, packed.needs, tuple(arrays), used, demand, same, where
     )
+
+
+def _argument(operation: str, array: ArrayBase) -> ArrayArgument:
+    """Return how a task finds an array, which begins to be computed; a chunk of what is kept is read from that."""
+    current, expr = own_session(operation), array.expr
+    if expr.pin is None and isinstance(expr.op, Move) and len(expr.operands) == expr.grid.nblocks == 1:
+        (whole,) = expr.operands
+        index = expr.op.first_block(expr.grid, whole.grid)
+        if index is not None and isinstance(whole.pin, Pin) and whole.pin.held and whole.pin.session is current:
+            return ArrayArgument(current, whole, int(whole.grid.number(index)))
+    return ArrayArgument(current, persist_array(array).expr)
 
 
 def check_function(operation: str, fn: Any) -> tuple[Callable[..., Any], str, str]:

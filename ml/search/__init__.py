@@ -8,13 +8,13 @@ backend "windrow".
 How it is done:
 
 * Rows are shuffled once and cut into blocks; folds, or the rows held out, are whole blocks. The training of a trial is
-  a chain of tasks, each for some of the training blocks, through which the model goes as bytes. All trials of a rung
-  are one graph: many chains side by side keep the ranks busy, blocks are read in place, and what a dead rank takes
-  with it is computed again. The resource that halving deals out is epochs.
+  a chain of tasks, each for some of the training blocks, and each takes the model that the one before has left on its
+  rank. Many chains side by side keep the ranks busy, blocks are read where they lie, and what a dead rank takes with it
+  is computed again. The resource that halving deals out is epochs.
 * A trial runs on one rank at a time; with `shards=` on as many tasks side by side, averaged after each epoch.
 * Rungs are synchronous. Asynchronous halving keeps ranks busier at a rung's end, but what it promotes depends on
   which trial ended first; here the same seed gives the same table on any ranks, after any kill.
-* Between rungs the models are on the driver, so a rung is where a search may be stopped and gone on with.
+* Between rungs no trial is in training, so a rung is where a search may be stopped and gone on with.
 """
 
 from ...workers.public_api import publish

@@ -24,7 +24,7 @@ from .journal import Journal
 from .learners import PartialFit
 from .results import TrialEntry, best_of, cv_results
 from .scoring import Scoring
-from .trials import FoldMetrics, Trials, failure, pack_failure
+from .trials import FoldMetrics, Trials, begin_trial, read_model
 
 if TYPE_CHECKING:
     from typing import Self
@@ -184,11 +184,11 @@ class Search(MetaEstimatorMixin, BaseEstimator):
 
     def _refit(self, learner: Any, every: Any) -> None:
         begin, self._by = time.perf_counter(), learner
-        first = learner.pack(learner.start(self.best_params_))
+        first = begin_trial(learner.start(self.best_params_))
         trained, _ = Trials(learner, [every], self.shards, self.seed).advance(
             [[[first] * self.shards]], 0, self.best_epochs_
         )
-        self.best_estimator_ = learner.model(learner.unpack(trained[0][0][0]))
+        self.best_estimator_ = learner.model(read_model(trained[0][0][0]))
         self.refit_time_ = time.perf_counter() - begin
 
     def __getattr__(self, name: str) -> Any:
@@ -271,8 +271,8 @@ class _Rungs:
         self.candidates, self.journal = candidates, journal
         self.catches = search.error_score != "raise"
         self.trials = Trials(learner, folds, search.shards, search.seed, catches=self.catches)
-        self.models: dict[int, tuple[int, list[list[bytes]]]] = {}
-        """Of each candidate: its epochs, and a model for each fold and shard."""
+        self.states: dict[int, tuple[int, list[list[Any]]]] = {}
+        """Of each candidate: its epochs, and the state of a trial for each fold and shard."""
         self.spent: dict[int, list[tuple[float, float]]] = {}
 
     def run(self, plan: Plan) -> list[TrialEntry]:
@@ -315,29 +315,24 @@ class _Rungs:
 
     def _train(self, rung: Rung) -> list[list[FoldMetrics]]:
         metrics: dict[int, list[FoldMetrics]] = {}
-        for candidate in rung.candidates:
-            if candidate not in self.models:
-                first = self._first(candidate)
-                self.models[candidate] = 0, [[first] * self.search.shards for _ in self.trials.folds]
-        for begin in sorted({self.models[c][0] for c in rung.candidates}):
-            some = [c for c in rung.candidates if self.models[c][0] == begin]
-            trained, tests = self.trials.advance([self.models[c][1] for c in some], begin, rung.epochs)
-            self.models.update((c, (rung.epochs, m)) for c, m in zip(some, trained, strict=True))
-            metrics.update(zip(some, tests, strict=True))
-        self.models = {c: self.models[c] for c in rung.candidates}
-        return [metrics[c] for c in rung.candidates]
-
-    def _first(self, candidate: int) -> bytes:
-        """Return the model of a candidate before it has learnt, or what stands for one that can't be made."""
-        try:
-            packed: bytes = self.learner.pack(self.learner.start(self.candidates[candidate]))
-        except WindrowError:  # what is wrong with all of them
-            raise
-        except Exception as error:
-            if not self.catches:
+        for candidate in [c for c in rung.candidates if c not in self.states]:
+            try:
+                first = begin_trial(self.learner.start(self.candidates[candidate]))
+            except WindrowError:  # what is wrong with all of them
                 raise
-            packed = pack_failure(error)
-        return packed
+            except Exception as error:
+                if not self.catches:
+                    raise
+                metrics[candidate] = [FoldMetrics.of_failed(error)] * len(self.trials.folds)
+            else:
+                self.states[candidate] = 0, [[first] * self.search.shards for _ in self.trials.folds]
+        self.states = {c: self.states[c] for c in rung.candidates if c in self.states}
+        for begin in sorted({epochs for epochs, _ in self.states.values()}):
+            some = [c for c, (epochs, _) in self.states.items() if epochs == begin]
+            trained, tests = self.trials.advance([self.states[c][1] for c in some], begin, rung.epochs)
+            self.states.update((c, (rung.epochs, states)) for c, states in zip(some, trained, strict=True))
+            metrics.update(zip(some, tests, strict=True))
+        return [metrics[c] for c in rung.candidates]
 
     # ---------------------------------------------------------------- the folder
 
@@ -345,10 +340,10 @@ class _Rungs:
         if self.journal.folder is None:
             return
         arrays: dict[str, Any] = {}
-        for candidate in rung.candidates:
-            for fold, shards in enumerate(self.models[candidate][1]):
-                for shard, packed in enumerate(shards):
-                    leaves = None if failure(packed) else self.learner.arrays(self.learner.unpack(packed))
+        for candidate, (_, folds) in self.states.items():
+            for fold, shards in enumerate(folds):
+                for shard, state in enumerate(shards):
+                    leaves = None if state.exception() else self.learner.arrays(read_model(state))
                     for leaf, value in enumerate(leaves or ()):
                         arrays[f"{candidate}.{fold}.{shard}.{leaf}"] = value
         lines = [[asdict(fold) for fold in trial] for trial in told]
@@ -356,12 +351,12 @@ class _Rungs:
 
     def _restore(self, number: int, rung: Rung) -> None:
         """Bring back the models of the rung before, where they aren't here but in the folder."""
-        wanted = [c for c in rung.candidates if c not in self.models]
+        wanted = [c for c in rung.candidates if c not in self.states]
         known = self.journal.rung(number) if wanted and number >= 0 else None
         if known is None:
             return
         arrays = self.journal.models(number)
-        X, y = self.trials.folds[0].steps[0]
+        X, y = self.trials.folds[0].steps[0][0]
         some = compute(X[:64], y[:64])
         for candidate in wanted:
             models = [
@@ -372,12 +367,11 @@ class _Rungs:
                 for fold in range(len(self.trials.folds))
             ]
             if candidate in known["candidates"] and all(m is not None for fold in models for m in fold):
-                self.models[candidate] = known["epochs"], models  # type: ignore[assignment]
+                self.states[candidate] = known["epochs"], [[begin_trial(m) for m in fold] for fold in models]
 
-    def _restore_model(self, arrays: dict[str, Any], head: str, candidate: int, rows: Any) -> bytes | None:
+    def _restore_model(self, arrays: dict[str, Any], head: str, candidate: int, rows: Any) -> Any:
         count = sum(name.startswith(head) for name in arrays)
         if not count:
             return None
         leaves = [arrays[f"{head}{leaf}"] for leaf in range(count)]
-        packed: bytes = self.learner.pack(self.learner.restore(self.candidates[candidate], leaves, *rows))
-        return packed
+        return self.learner.restore(self.candidates[candidate], leaves, *rows)

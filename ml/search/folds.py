@@ -1,14 +1,13 @@
-"""Rows for a search: shuffled once, cut into blocks, and blocks dealt out to training and to testing."""
+"""Rows for a search: shuffled once, cut into blocks that are kept, and blocks dealt out to training and to testing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...arrays.base import as_array
 from ...arrays.chunking.rechunk import regrid
+from ...arrays.execution.compute import persist, wait
 from ...arrays.ops.moves.joining import concatenate
 from ...graph.arguments import check_integer
 from ...graph.chunks.grid import Axis, Grid
@@ -19,15 +18,18 @@ from ..training.shards import cut_shards
 if TYPE_CHECKING:
     from ...arrays.array import Array
 
-__all__ = ["Fold", "cut", "make_fold", "join_test_blocks"]
+__all__ = ["Fold", "Rows", "cut", "make_fold", "join_test_blocks"]
+
+Rows = tuple[Any, Any]
+"""A block of X and one of y."""
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Rows to train on, as pairs (X, y) of as many blocks as there are shards, and rows to test on."""
+    """Blocks to train on, at each step one for each shard, and blocks to test on."""
 
-    steps: tuple[tuple[Array, Array], ...]
-    test: tuple[Array, Array] | None
+    steps: tuple[tuple[Rows, ...], ...]
+    test: tuple[Rows, ...] | None
 
 
 def cut(
@@ -57,30 +59,38 @@ def cut(
         count = unit
     if array.shape[0] < count:
         raise ShapeError(bad(operation, "X", array.shape, f"at least {count} rows: {parts} parts of {shards} shards"))
-    blocks = cut_shards(operation, [array, target], count, shuffle, seed, labels)
-    own = (blocks.arrays[0], blocks.arrays[1])
-    starts = np.concatenate([[0], np.cumsum(blocks.sizes)]).tolist()
+    blocks = _blocks(*cut_shards(operation, [array, target], count, shuffle, seed, labels).arrays)
     each = count // parts
     folds = []
     for part in range(used):
-        kept = [b for b in range(count) if not part * each <= b < (part + 1) * each]
-        test = _rows(own, starts, list(range(part * each, (part + 1) * each)))
-        folds.append(Fold(_steps(own, starts, kept, shards), test))
-    return folds, Fold(_steps(own, starts, list(range(count)), shards), None)
+        test = slice(part * each, (part + 1) * each)
+        folds.append(Fold(_steps(blocks[: test.start] + blocks[test.stop :], shards), blocks[test]))
+    return folds, Fold(_steps(blocks, shards), None)
 
 
 def make_fold(operation: str, every: Fold, X: Any, y: Any, *, tabular: bool) -> list[Fold]:
     """Return one fold of all rows, tested on others."""
     array = _whole(operation, "validation_data", X, tabular)
-    return [Fold(every.steps, (array, beside(operation, "validation_data", y, array, wide=True)))]
+    target = beside(operation, "validation_data", y, array, wide=True)
+    return [Fold(every.steps, _blocks(*persist(array, target)))]
 
 
 def join_test_blocks(fold: Fold) -> Fold:
     """Return a fold whose rows to test on are one block."""
-    if fold.test is None:
+    if fold.test is None or len(fold.test) == 1:
         return fold
-    X, y = (regrid(a, Grid.single(a.shape)) for a in fold.test)
-    return Fold(fold.steps, (X, y))
+    joined = (concatenate(some) for some in zip(*fold.test, strict=True))
+    return Fold(fold.steps, _blocks(*persist(*(regrid(a, Grid.single(a.shape)) for a in joined))))
+
+
+def _blocks(X: Array, y: Array) -> tuple[Rows, ...]:
+    """Return the blocks of rows that are kept, once they are there: a task reads them where they lie."""
+    wait(X, y)
+    return tuple((X.blocks[i], y.blocks[i]) for i in range(X.numblocks[0]))
+
+
+def _steps(blocks: tuple[Rows, ...], shards: int) -> tuple[tuple[Rows, ...], ...]:
+    return tuple(blocks[i : i + shards] for i in range(0, len(blocks), shards))
 
 
 def _whole(operation: str, argument: str, X: Any, tabular: bool) -> Array:
@@ -102,20 +112,3 @@ def _parts(operation: str, cv: Any, test_size: Any) -> tuple[int, int]:
     if isinstance(test_size, bool) or not isinstance(test_size, float | int) or not 0 < test_size <= 0.5:
         raise ArgumentError(bad(operation, "test_size", test_size, "a share of the rows, above 0 and at most 0.5"))
     return round(1 / test_size), 1
-
-
-def _steps(arrays: tuple[Array, Array], starts: list[int], blocks: list[int], shards: int) -> tuple[Any, ...]:
-    return tuple(_rows(arrays, starts, blocks[i : i + shards]) for i in range(0, len(blocks), shards))
-
-
-def _rows(arrays: tuple[Array, Array], starts: list[int], blocks: list[int]) -> tuple[Array, Array]:
-    """Return some blocks of rows, which stay blocks; they follow each other but for one gap at most."""
-    sizes = [starts[b + 1] - starts[b] for b in blocks]
-    runs = np.split(np.asarray(blocks), np.flatnonzero(np.diff(blocks) > 1) + 1)
-    selected = []
-    for array in arrays:
-        pieces = [array[starts[int(r[0])] : starts[int(r[-1]) + 1]] for r in runs]
-        joined = concatenate(pieces) if len(pieces) > 1 else pieces[0]
-        rest = [Axis.whole(n) for n in joined.shape[1:]]
-        selected.append(regrid(joined, Grid([Axis.of_sizes(sizes), *rest])))
-    return selected[0], selected[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -86,10 +85,6 @@ class PartialFit:
         """Whether a test must have its rows in one chunk."""
         return bool(self.scorers)
 
-    def width(self, models: list[bytes]) -> int:
-        """Return how many numbers a test tells."""
-        return 3 + 3 * self.outputs + len(self.scorers)
-
     def check(self, operation: str, argument: str, params: dict[str, Any]) -> None:
         """Raise where a parameter is none of the estimator's."""
         known = self.estimator.get_params()
@@ -135,7 +130,7 @@ class PartialFit:
         scores = [float(scorer(model, X, y)) for _, scorer in self.scorers]
         return np.concatenate([self._sums(model, X, y), scores])
 
-    def merge_metrics(self, model: bytes, told: Values) -> tuple[float, float, dict[str, float]]:
+    def merge_metrics(self, model: Any, told: Values) -> tuple[float, float, dict[str, float]]:
         """Return score, loss and scorers' scores of all blocks of test rows."""
         first = 3 + 3 * self.outputs
         names = [name for name, _ in self.scorers]
@@ -177,16 +172,6 @@ class PartialFit:
     def kind(model: Any) -> Averageable:
         """Return where a model's weights lie."""
         return averageable("search", model)
-
-    @staticmethod
-    def pack(model: Any) -> bytes:
-        """Return a model as bytes, for other ranks."""
-        return pickle.dumps(model, protocol=5)
-
-    @staticmethod
-    def unpack(packed: bytes) -> Any:
-        """Return the model of some bytes."""
-        return pickle.loads(packed)
 
     def arrays(self, model: Any) -> list[Values] | None:
         """Return what a model has learnt as arrays, for a file; None where it is more than that."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +118,8 @@ class KerasBuilder:
         """Return what rows tell: how many they are, sums of means, and what the metrics have counted."""
         recipe, state, own = model
         if not len(X):
-            return np.zeros(1)
+            names = self._names(recipe)
+            return np.zeros(1 + len(names.means) + names.sums)
         with borrow_replica(recipe) as copy:
             names = copy.tells(*self._rows(X, y))
             copy.variables.put(state, own)
@@ -127,14 +127,9 @@ class KerasBuilder:
             means = [metrics[n] for n in names.means]
             return np.concatenate([np.array([1.0, *means]) * len(X), copy.counters.sums()])
 
-    def width(self, models: list[bytes]) -> int:
-        """Return how many numbers a test tells, of the model that counts the most."""
-        recipes = {recipe.name: recipe for recipe, _, _ in map(self.unpack, models)}
-        return max((1 + len(n.means) + n.sums for n in map(self._names, recipes.values())), default=1)
-
-    def merge_metrics(self, model: bytes, told: Values) -> tuple[float, float, dict[str, float]]:
+    def merge_metrics(self, model: Model, told: Values) -> tuple[float, float, dict[str, float]]:
         """Return score, loss and all metrics of all blocks of test rows."""
-        recipe, _, _ = self.unpack(model)
+        recipe, _, _ = model
         names, sums = self._names(recipe), np.add.reduce(told, axis=0)
         end = 1 + len(names.means)
         means = dict(zip(names.means, (sums[1:end] / sums[0]).tolist(), strict=True))
@@ -159,17 +154,6 @@ class KerasBuilder:
         layout = StateLayout.of(models[0][1])
         mean_state = layout.mean(np.stack([layout.pack(m[1]) for m in models]), np.asarray(rows, np.float64))
         return [(recipe, layout.unpack(mean_state), own) for recipe, _, own in models]
-
-    @staticmethod
-    def pack(model: Model) -> bytes:
-        """Return a model as bytes, for other ranks."""
-        return pickle.dumps(model, protocol=5)
-
-    @staticmethod
-    def unpack(packed: bytes) -> Model:
-        """Return the model of some bytes."""
-        model: Model = pickle.loads(packed)
-        return model
 
     @staticmethod
     def arrays(model: Model) -> list[Values]:

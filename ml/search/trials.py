@@ -1,46 +1,37 @@
-"""Trials on the ranks: the training of a trial is a chain of tasks, each for a few chunks of the training rows.
+"""Trials on the ranks: the training of a trial is a chain of tasks, each for a few blocks of the training rows.
 
-A model goes from task to task as bytes in a block of fixed room; should one need more, all blocks get more and the
-epochs are run again. What a chunk's order of rows and the order of chunks draw from is the seed, the epoch and the
-place alone, so that the models are the same on any ranks, in whatever order tasks end. With several shards each has
-a chain of its own, and the models are averaged, in the order of shards, after each epoch.
+A large model stays on the rank that has trained it, which takes the next task of its chain, too, unless another rank
+has nothing else to do. What a block's order of rows and the order of blocks draw from is the seed, the epoch and the
+place alone, so that the models are the same on any ranks, in whatever order tasks end. With several shards each has a
+chain of its own, and the models are averaged, in the order of shards, after each epoch. What a task raises ends its
+chain, and the other trials go on.
 """
 
 from __future__ import annotations
 
+import operator
+import pickle
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.base import make
-from ...arrays.chunking.rechunk import regrid
-from ...arrays.creation.from_data import from_array
-from ...arrays.execution.compute import compute
-from ...arrays.user_functions.travel.pickling import payload
-from ...graph.chunks.grid import Axis, Grid
-from ...graph.kinds.mapping import MapBlocks
+from ...arrays.tasks.submit import Executor, Future, scatter
+from ..threads import limit_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...arrays.array import Array
-    from .folds import Fold
+    from .folds import Fold, Rows
 
-__all__ = ["FoldMetrics", "Trials", "pack_failure", "failure"]
+__all__ = ["FoldMetrics", "State", "Trials", "begin_trial", "read_model"]
 
 Values = np.ndarray[Any, Any]
-HEAD = 32
-"""Bytes before a model: its size, the rows it saw in this epoch, the seconds it was trained, and none."""
-SPARE = 1 << 14
-"""Bytes that a model may grow by before blocks must."""
-FAILED, NOTE = b"failed:", 1024
-"""How what stands for a model begins where its training raised, and the most bytes of what was raised."""
-TEXT = 16
-"""Numbers in which a test tells what was raised."""
+State = tuple[bytes, int, float]
+"""What a task hands to the next: a pickled model, the rows it saw in this epoch, the seconds it was trained."""
 STEPS, BYTES = 16, 1 << 26
-"""Chunks that a task trains on, and their bytes, at most: what is lost with a rank is trained again from there."""
+"""Blocks that a task takes, and their bytes, at most: what is lost with a rank is trained again from there."""
 
 
 @dataclass(frozen=True)
@@ -63,124 +54,60 @@ class FoldMetrics:
     scores: dict[str, float] = field(default_factory=dict)
     error: str = ""
 
-
-def pack_failure(error: Exception) -> bytes:
-    """Return what stands for a model whose training raised."""
-    return FAILED + f"{type(error).__name__}: {error}".encode()[:NOTE]
-
-
-def failure(packed: bytes) -> str:
-    """Return what was raised in place of a model; nothing where it is one."""
-    return packed[len(FAILED) :].decode(errors="replace") if packed.startswith(FAILED) else ""
+    @classmethod
+    def of_failed(cls, error: Exception) -> FoldMetrics:
+        """Return what is told of a trial that failed; the seconds that it took are lost with it."""
+        return cls(np.nan, np.nan, 0.0, 0.0, error=f"{type(error).__name__}: {error}")
 
 
-@dataclass(frozen=True)
-class _Packed:
-    """A model's block: head and bytes."""
-
-    room: int
-
-    def read(self, block: Values) -> tuple[int, int, float]:
-        """Return the size of a model, the rows it saw, and its seconds."""
-        size, rows = np.ascontiguousarray(block[:16]).view(np.int64).tolist()
-        return size, rows, float(np.ascontiguousarray(block[16:24]).view(np.float64)[0])
-
-    def write(self, packed: bytes, rows: int, seconds: float) -> Values:
-        """Return the block of a model; of one that has no room the size alone."""
-        out = np.zeros(self.room, np.uint8)
-        out[:16] = np.array([len(packed), rows], np.int64).view(np.uint8)
-        out[16:24] = np.array([seconds]).view(np.uint8)
-        if len(packed) <= self.room - HEAD:
-            out[HEAD : HEAD + len(packed)] = np.frombuffer(packed, np.uint8)
-        return out
-
-    def fits(self, block: Values) -> bool:
-        """Whether the model found room."""
-        return self.read(block)[0] <= self.room - HEAD
-
-    def model(self, block: Values) -> bytes:
-        """Return a model's bytes."""
-        return block[HEAD : HEAD + self.read(block)[0]].tobytes()
+def begin_trial(model: Any) -> tuple[Future, int, float]:
+    """Return the state of a model that is trained from now on; it goes to each rank once."""
+    return scatter(pickle.dumps(model, protocol=5)), 0, 0.0
 
 
-@dataclass(frozen=True)
-class _Steps:
-    """Trains on some chunks, one after the other."""
-
-    learner: Any
-    packed: _Packed
-    seed: int
-    catches: bool
-
-    def __call__(self, block: Values, where: Values, *rows: Values, block_id: Any) -> Values:
-        state = block[0]
-        if not self.packed.fits(state):
-            return block
-        _, seen, seconds = self.packed.read(state)
-        model = self.packed.model(state)
-        if failure(model):
-            return block
-        begin = time.perf_counter()
-        try:
-            trained, seen = self._train(model, seen, where, rows, int(block_id[1]))
-        except Exception as error:
-            if not self.catches:
-                raise
-            trained, seen = pack_failure(error), 1
-        return self.packed.write(trained, seen, seconds + time.perf_counter() - begin)[None]
-
-    def _train(self, given: bytes, seen: int, where: Values, rows: tuple[Values, ...], shard: int) -> tuple[bytes, int]:
-        model = self.learner.unpack(given)
-        for fold, epoch, place, at in where.tolist():
-            generator = np.random.Generator(np.random.Philox([self.seed, fold, epoch, place, shard]))
-            model = self.learner.train(model, rows[2 * at], rows[2 * at + 1], generator)
-            seen = (seen if place else 0) + len(rows[2 * at])
-        return self.learner.pack(model), seen
+def read_model(state: Future) -> Any:
+    """Return the model of a state when it is there."""
+    packed, _, _ = state.result()
+    return pickle.loads(packed)
 
 
-@dataclass(frozen=True)
-class _Mean:
-    """Averages the shards' models, and gives each shard its own anew."""
-
-    learner: Any
-    packed: _Packed
-
-    def __call__(self, blocks: Values) -> Values:
-        each = blocks[0].reshape(-1, self.packed.room)
-        if not all(self.packed.fits(b) for b in each):
-            return blocks
-        heads = [self.packed.read(b) for b in each]
-        wrong = next((m for m in map(self.packed.model, each) if failure(m)), None)
-        if wrong is not None:
-            return np.concatenate([self.packed.write(wrong, h[1], h[2]) for h in heads])[None]
-        models = self.learner.mean([self.learner.unpack(self.packed.model(b)) for b in each], [h[1] for h in heads])
-        packed = [self.packed.write(self.learner.pack(m), h[1], h[2]) for m, h in zip(models, heads, strict=True)]
-        return np.concatenate(packed)[None]
+def _train(learner: Any, state: State, goes_on: bool, steps: list[tuple[list[int], Values, Values]]) -> State:
+    """Train a model on some blocks, one after the other; each comes with what its order of rows is drawn from."""
+    packed, seen, seconds = state
+    begin = time.perf_counter()
+    with limit_threads(1):
+        model = pickle.loads(packed)
+        for key, X, y in steps:
+            place = key[3]
+            model = learner.train(model, X, y, np.random.Generator(np.random.Philox(key)))
+            seen = (seen if place else 0) + len(X)
+        packed = pickle.dumps(model, protocol=5)
+    return packed, seen, (seconds if goes_on else 0.0) + time.perf_counter() - begin
 
 
-@dataclass(frozen=True)
-class _Tell:
-    """Tests a model on one chunk: the seconds, what the learner tells, and what was raised, as text."""
+def _average(learner: Any, states: list[State]) -> list[State]:
+    """Return each shard's state with the average of all models; the first has the seconds of all."""
+    packed, rows, seconds = zip(*states, strict=True)
+    with limit_threads(1):
+        models = learner.mean([pickle.loads(each) for each in packed], list(rows))
+    spent = [sum(seconds), *[0.0] * (len(states) - 1)]
+    return [(pickle.dumps(m, protocol=5), seen, s) for m, seen, s in zip(models, rows, spent, strict=True)]
 
-    learner: Any
-    packed: _Packed
-    width: int
-    catches: bool
 
-    def __call__(self, block: Values, X: Values, y: Values) -> Values:
-        out = np.zeros(1 + self.width + TEXT)
-        if self.packed.fits(block[0]) and not failure(self.packed.model(block[0])):
-            begin = time.perf_counter()
-            try:
-                metrics = self.learner.tell(self.learner.unpack(self.packed.model(block[0])), X, y)
-                out[1 : 1 + len(metrics)] = metrics
-            except Exception as error:
-                if not self.catches:
-                    raise
-                text = pack_failure(error)[len(FAILED) :][: 8 * TEXT]
-                out[1 + self.width :].view(np.uint8)[: len(text)] = np.frombuffer(text, np.uint8)
-            out[0] = time.perf_counter() - begin
-        return out[None]
+def _test(learner: Any, state: State, blocks: list[Rows]) -> tuple[float, list[Values]]:
+    """Return the seconds that testing a model on some blocks takes, and what each tells."""
+    begin = time.perf_counter()
+    with limit_threads(1):
+        model = pickle.loads(state[0])
+        tests = [learner.tell(model, X, y) for X, y in blocks]
+    return time.perf_counter() - begin, tests
+
+
+def _merge(learner: Any, state: State, tests: list[tuple[float, list[Values]]]) -> tuple[Any, ...]:
+    """Return the `FoldMetrics` of a state, as a tuple, from what all blocks have told."""
+    rows = np.stack([row for _, part in tests for row in part])
+    score, loss, scores = learner.merge_metrics(pickle.loads(state[0]), rows)
+    return score, loss, state[2], sum(seconds for seconds, _ in tests), scores
 
 
 class Trials:
@@ -199,120 +126,90 @@ class Trials:
     """
 
     def __init__(self, learner: Any, folds: Sequence[Fold], shards: int, seed: int, *, catches: bool = False) -> None:
-        self.learner, self.folds, self.shards, self.seed, self.catches = learner, folds, shards, seed, catches
-        self.room = 1 << 12
+        self.folds, self.shards, self.seed, self.catches = folds, shards, seed, catches
+        self._learner = scatter(learner)
 
     def advance(
-        self, models: list[list[list[bytes]]], begin: int, end: int
-    ) -> tuple[list[list[list[bytes]]], list[list[FoldMetrics]]]:
-        """Train models from one epoch to another, and test them.
+        self, states: list[list[list[Any]]], begin: int, end: int
+    ) -> tuple[list[list[list[Future]]], list[list[FoldMetrics]]]:
+        """Train trials from one epoch to another, and test them.
 
         Parameters
         ----------
-        models : list of list of list of bytes
-            A model for each trial, fold and shard.
+        states : list of list of list
+            What `begin_trial` or this returned, for each trial, fold and shard.
         begin, end : int
             Epochs.
 
         Returns
         -------
-        models : as they came in, after training
+        states : list of list of list of Future
+            After training.
         told : list of list of FoldMetrics
             For each trial and fold; empty where a fold has nothing to test on.
         """
-        least = max(len(p) for trial in models for fold in trial for p in fold) + HEAD + SPARE
-        self.room = max(self.room, -(-least // 4096) * 4096)
-        whole = [shard for trial in models for fold in trial for shard in fold if not failure(shard)]
-        width = self.learner.width(whole)
-        while True:
-            by_fold = self._compute(models, begin, end, width)
-            packed = _Packed(self.room)
-            largest = max(packed.read(b)[0] for states, _ in by_fold for row in states for b in row)
-            if largest <= self.room - HEAD:
-                break
-            self.room = -(-(2 * largest + HEAD) // 4096) * 4096
-        trained = [
-            [[packed.model(b) for b in states[t]] for states, _ in by_fold]  # a fold's states
-            for t in range(len(models))
-        ]
-        metrics = [
-            [self._read_metrics(packed, states[t], tests[t]) for states, tests in by_fold if tests is not None]
-            for t in range(len(models))
-        ]
-        return trained, metrics
+        executor = Executor()
+        trained: list[list[list[Future]]] = []
+        tests: list[list[Future]] = []
+        try:
+            for trial in states:  # one after the other: what has begun goes before what hasn't
+                trained.append([])
+                tests.append([])
+                for number, fold in enumerate(self.folds):
+                    after = self._train(executor, trial[number], number, begin, end)
+                    trained[-1].append(after)
+                    if fold.test is not None:
+                        tests[-1].append(self._test(executor, after[0], fold.test))
+            return trained, [[self._metrics(test) for test in trial] for trial in tests]
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
 
-    def _read_metrics(self, packed: _Packed, states: Values, tests: Values) -> FoldMetrics:
-        model = packed.model(states[0])
-        spent = sum(packed.read(b)[2] for b in states), float(tests[:, 0].sum())
-        texts = [bytes(np.ascontiguousarray(t[-TEXT:]).view(np.uint8)).rstrip(b"\0") for t in tests]
-        wrong = failure(model) or next((t.decode(errors="replace") for t in texts if t), "")
-        if wrong:
-            return FoldMetrics(float("nan"), float("nan"), *spent, error=wrong)
-        score, loss, scores = self.learner.merge_metrics(model, tests[:, 1:-TEXT])
-        return FoldMetrics(score, loss, *spent, scores)
-
-    def _compute(
-        self, models: list[list[list[bytes]]], begin: int, end: int, width: int
-    ) -> list[tuple[Values, Values | None]]:
-        """Return each fold's models, (trials, shards, room), and what tests told, (trials, blocks, numbers)."""
-        lazy: list[Array] = []
-        for number, fold in enumerate(self.folds):
-            states = self._train([trial[number] for trial in models], number, begin, end)
-            lazy += [states] if fold.test is None else [states, self._test(states, fold.test, width)]
-        computed = list(compute(*lazy))
-        by_fold: list[tuple[Values, Values | None]] = []
-        for fold in self.folds:
-            states = computed.pop(0).reshape(len(models), self.shards, self.room)
-            columns = 1 + width + TEXT
-            tests = None if fold.test is None else computed.pop(0).reshape(len(models), -1, columns)
-            by_fold.append((states, tests))
-        return by_fold
-
-    def _train(self, models: list[list[bytes]], number: int, begin: int, end: int) -> Array:
-        packed, fold = _Packed(self.room), self.folds[number]
-        first = np.stack([np.concatenate([packed.write(p, 0, 0.0) for p in trial]) for trial in models])
-        grid = Grid([Axis.regular(len(models), 1), Axis.regular(self.shards * self.room, self.room)])
-        states = from_array(first, chunks=(1, self.room))
-        work = payload("search", _Steps(self.learner, packed, self.seed, self.catches), (), {})
+    def _train(self, executor: Executor, states: list[Any], number: int, begin: int, end: int) -> list[Future]:
+        """Have the shards of one fold trained; return their states."""
+        fold, goes_on = self.folds[number], False
         for steps in self._tasks(fold, number, begin, end):
-            chosen = sorted({step[2] for step in steps})
-            where = np.array([[number, epoch, place, chosen.index(at)] for epoch, place, at in steps])
-            rows = [array for at in chosen for array in fold.steps[at]]
-            operand_axes = ((0, 1), (None, None), *((1, *(None,) * (a.ndim - 1)) for a in rows))
-            kind = MapBlocks(work, operand_axes, ("block_id",))
-            states = make(kind, (states, from_array(where, chunks=-1), *rows), grid, np.uint8)
+            states = [
+                executor.submit(
+                    _train,
+                    self._learner,
+                    state,
+                    goes_on,
+                    [([self.seed, number, epoch, place, shard], *fold.steps[at][shard]) for epoch, place, at in steps],
+                )
+                for shard, state in enumerate(states)
+            ]
+            goes_on = True
             if self.shards > 1 and steps[-1][1] == len(fold.steps) - 1:
-                states = self._average(states, packed, grid)
+                average = executor.submit(_average, self._learner, states)
+                states = [executor.submit(operator.getitem, average, shard) for shard in range(self.shards)]
         return states
 
     def _tasks(self, fold: Fold, number: int, begin: int, end: int) -> Iterator[list[tuple[int, int, int]]]:
-        """Yield the chunks of each task: (epoch, place, chunk). With several shards a task ends with its epoch."""
-        steps: list[tuple[int, int, int]] = []
+        """Yield the steps of each task: (epoch, place, step). With several shards a task ends with its epoch."""
+        epochs = []
         for epoch in range(begin, end):
             order = np.random.Generator(np.random.Philox([self.seed, number, epoch])).permutation(len(fold.steps))
-            for place, at in enumerate(order.tolist()):
-                size = sum(fold.steps[i][0].nbytes for i in {at, *(step[2] for step in steps)})
-                if steps and (len(steps) == STEPS or size > BYTES * self.shards):
-                    yield steps
-                    steps = []
-                steps.append((epoch, place, at))
-            if self.shards > 1 and steps:
-                yield steps
-                steps = []
-        if steps:
-            yield steps
+            epochs.append([(epoch, place, at) for place, at in enumerate(order.tolist())])
+        most = _most([step[0] for step in fold.steps])
+        for run in epochs if self.shards > 1 else [[step for epoch in epochs for step in epoch]]:
+            yield from (run[i : i + most] for i in range(0, len(run), most))
 
-    def _average(self, states: Array, packed: _Packed, grid: Grid) -> Array:
-        whole = Grid([grid.axes[0], Axis.whole(grid.shape[1])])
-        mean = payload("search", _Mean(self.learner, packed), (), {})
-        return regrid(make(MapBlocks(mean, ((0, 1),)), (regrid(states, whole),), whole, np.uint8), grid)
+    def _test(self, executor: Executor, state: Future, blocks: Sequence[Any]) -> Future:
+        most = _most(blocks)
+        parts = [list(blocks[i : i + most]) for i in range(0, len(blocks), most)]
+        tests = [executor.submit(_test, self._learner, state, part) for part in parts]
+        return executor.submit(_merge, self._learner, state, tests)
 
-    def _test(self, states: Array, test: tuple[Array, Array], width: int) -> Array:
-        X, y = test
-        columns = 1 + width + TEXT
-        blocks = X.expr.grid.axes[0].count
-        first = regrid(states[:, : self.room], Grid([states.expr.grid.axes[0], Axis.whole(self.room)]))
-        grid = Grid([first.expr.grid.axes[0], Axis.regular(blocks * columns, columns)])
-        tell = payload("search", _Tell(self.learner, _Packed(self.room), width, self.catches), (), {})
-        operand_axes = ((0, None), (1, None), (1, *(None,) * (y.ndim - 1)))
-        return make(MapBlocks(tell, operand_axes), (first, X, y), grid, np.float64)
+    def _metrics(self, test: Future) -> FoldMetrics:
+        try:
+            return FoldMetrics(*test.result())
+        except Exception as error:
+            if not self.catches:
+                raise
+            return FoldMetrics.of_failed(error)
+
+
+def _most(blocks: Sequence[Rows]) -> int:
+    """Return how many of some blocks a task takes."""
+    return max(1, min(STEPS, BYTES // max(1, *(X.nbytes for X, _ in blocks))))

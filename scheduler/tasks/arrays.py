@@ -1,4 +1,7 @@
-"""Arrays as arguments of tasks: persisted first, then read by the rank where their chunks lie."""
+"""Arrays as arguments of tasks: persisted first, then read by the rank where their chunks lie.
+
+A chunk of an array that is persisted already is read from that one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 
 from ...workers.sources import source_reader
 from ...workers.tasks.needs import Unread
-from ..session.chunk_locations import Columns, find_places, read
+from ..session.chunk_locations import Columns, find_places, read, read_block
 
 if TYPE_CHECKING:
     from ...graph.expr.expr import Expr
@@ -46,6 +49,24 @@ class ChunkPlaces:
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkPlace:
+    """Where one chunk of an array lies: with a rank, or in files that each rank reads."""
+
+    columns: Columns
+    data: HostData | None
+    block: int
+
+    def load(self, rank: Rank) -> Any:
+        """See `MissingArgument`; a copy, which the function may write into."""
+        if self.data is not None:
+            return np.array(source_reader.read(self.data, self.columns.grid.block_slices(self.block)))
+        chunk = read_block(rank, self.columns, self.block)
+        if chunk is None:
+            raise Unread
+        return chunk.copy()
+
+
+@dataclass(frozen=True, slots=True)
 class ComputedArray:
     """An array of a cluster that is this process alone."""
 
@@ -59,10 +80,11 @@ class ComputedArray:
 
 @dataclass(frozen=True, slots=True)
 class ArrayArgument:
-    """A persisted array that a task takes; see `PlacedArgument`."""
+    """A persisted array that a task takes, or one chunk of it; see `PlacedArgument`."""
 
     session: Session
     expr: Expr
+    block: int | None = None
 
     def place(self, engine: Engine) -> MissingArgument:
         """Return how a rank finds the chunks now.
@@ -72,14 +94,15 @@ class ArrayArgument:
         NotYet
             Not all are there.
         """
-        if engine.shared:
+        if engine.shared and self.block is None:
             return ComputedArray(self.session, self.expr)
         kept: Any = self.expr.pin
         if kept.job.error is not None:
             raise kept.job.error
-        columns = find_places(engine, self.expr.token)
+        columns = find_places(engine, self.expr.token, block=self.block)
         if columns is None:
             raise NotYet
         operation: Any = self.expr.op
         in_file = len(columns.tasks) and int(columns.owners[0]) < 0
-        return ChunkPlaces(columns, operation.data if in_file else None)
+        data = operation.data if in_file else None
+        return ChunkPlaces(columns, data) if self.block is None else ChunkPlace(columns, data, self.block)
