@@ -46,7 +46,6 @@ from .random_states import random_states
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ...graph.expr.expr import Expr
     from ...scheduler.tasks.dispatcher import Dispatcher
     from ...scheduler.tasks.future import Runner
 

@@ -16,6 +16,7 @@ from ...arrays.base import as_array
 from ...arrays.execution.compute import compute
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, WindrowError, bad
+from ...scheduler.session.cluster import session
 from ...workers.public_api import warn
 from ..fitted import METHODS, of_model, tags_of
 from ..rows import labels_as, labels_of
@@ -119,8 +120,12 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             folds = make_fold(operation, every, *validation_data, tabular=learner.tabular)
         if learner.whole:
             folds = [join_test_blocks(fold) for fold in folds]
-        rungs = _Rungs(self, operation, learner, folds, candidates, self._journal(operation, X, y, candidates))
-        entries = rungs.run(plan)
+
+        def run() -> list[TrialEntry]:
+            journal = self._journal(operation, X, y, candidates)
+            return _Rungs(self, operation, learner, folds, candidates, journal).run(plan)
+
+        entries = session().once(operation, (X.expr.token, y.expr.token), run)
         _warn_of_failures(operation, entries, self.error_score)
         self._tell(entries, candidates, len(folds))
         if self.refit:
@@ -184,11 +189,14 @@ class Search(MetaEstimatorMixin, BaseEstimator):
 
     def _refit(self, learner: Any, every: Any) -> None:
         begin, self._by = time.perf_counter(), learner
-        first = begin_trial(learner.start(self.best_params_))
-        trained, _ = Trials(learner, [every], self.shards, self.seed).advance(
-            [[[first] * self.shards]], 0, self.best_epochs_
-        )
-        self.best_estimator_ = learner.model(read_model(trained[0][0][0]))
+
+        def train() -> Any:
+            first = begin_trial(learner.start(self.best_params_))
+            trials = Trials(learner, [every], self.shards, self.seed)
+            ((states,),), _ = trials.advance([[[first] * self.shards]], 0, self.best_epochs_)
+            return read_model(states[0])
+
+        self.best_estimator_ = learner.model(session().once("refit", (), train))
         self.refit_time_ = time.perf_counter() - begin
 
     def __getattr__(self, name: str) -> Any:
