@@ -26,8 +26,8 @@ from ..arrays.tasks.submit import Executor, scatter
 from ..arrays.user_functions.travel.pickling import name_of, pickler
 from ..graph.errors import WindrowError
 from ..scheduler.session.cluster import cluster
+from ..workers.rank.blas import limit_threads
 from ..workers.rank.output import in_task
-from .threads import limit_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable

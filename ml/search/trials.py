@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays.tasks.submit import Executor, Future, scatter
-from ..threads import limit_threads
+from ...workers.rank.blas import limit_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
