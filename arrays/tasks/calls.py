@@ -263,13 +263,14 @@ def make_record(
 
 def _argument(operation: str, array: ArrayBase) -> ArrayArgument:
     """Return how a task finds an array, which begins to be computed; a chunk of what is kept is read from that."""
-    current, expr = own_session(operation), array.expr
+    expr = array.expr
     if expr.pin is None and isinstance(expr.op, Move) and len(expr.operands) == expr.grid.nblocks == 1:
         (whole,) = expr.operands
         index = expr.op.first_block(expr.grid, whole.grid)
-        if index is not None and isinstance(whole.pin, Pin) and whole.pin.held and whole.pin.session is current:
-            return ArrayArgument(current, whole, int(whole.grid.number(index)))
-    return ArrayArgument(current, persist_array(array).expr)
+        if index is not None and isinstance(whole.pin, Pin) and whole.pin.held and whole.pin.session is session():
+            return ArrayArgument(own_session(operation), whole, int(whole.grid.number(index)))
+    kept = persist_array(array)
+    return ArrayArgument(own_session(operation), kept.expr)
 
 
 def check_function(operation: str, fn: Any) -> tuple[Callable[..., Any], str, str]:

@@ -212,4 +212,5 @@ class Trials:
 
 def _most(blocks: Sequence[Rows]) -> int:
     """Return how many of some blocks a task takes."""
-    return max(1, min(STEPS, BYTES // max(1, *(X.nbytes for X, _ in blocks))))
+    largest: int = max(1, *(X.nbytes for X, _ in blocks))
+    return max(1, min(STEPS, BYTES // largest))
