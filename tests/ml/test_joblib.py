@@ -22,6 +22,7 @@ from windrow.ml.linear_model import LogisticRegression as Logistic
 from windrow.ml.linear_model import SGDClassifier as OnShards
 from windrow.ml.preprocessing import MinMaxScaler, StandardScaler
 from windrow.scheduler.session.cluster import session
+from windrow.workers.wire.task_messages import BoardMessage
 
 
 def parallel(n_jobs=2, **keywords):
@@ -124,10 +125,10 @@ def test_results_of_any_size():
     assert [a.sum() for a in found] == [10, 1 << 13, 1 << 20]
     calls = session().calls
     deadline = time.monotonic() + 5
-    while calls.provided("task board: ").board.records and time.monotonic() < deadline:
+    while calls.provided(BoardMessage).board.records and time.monotonic() < deadline:
         session().transport.wake()
         time.sleep(0.01)
-    assert not calls.provided("task board: ").board.records  # nothing of them is kept
+    assert not calls.provided(BoardMessage).board.records  # nothing of them is kept
 
 
 def test_equal_calls_are_each_made():
