@@ -13,9 +13,6 @@ storage_options : dict, optional
 x : dict of str to array_like, or array_like
     1-D arrays of one length; chunks are aligned. Without a dict: a 1-D array is a column "values", and the
     columns of a 2-D array are named "0", "1", ….
-{FileError}
-FileError
-    A file can't be read.
 {FileExists}
 FileExists
     There is something at `path` that mustn't be replaced.

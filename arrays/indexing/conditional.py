@@ -12,7 +12,6 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, check_axes, check_own, check_shape, make
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros, zeros_like
-from ..docstrings import COMMON
 from ..execution.deferred import defer_unsized
 from ..ops.elementwise.functions import astype, where
 from ..ops.elementwise.nodes import cast_values, choose
@@ -414,7 +413,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
         integer.
     ShapeError
         `trim` is unknown, or an axis is named twice.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     DTypeError
         `filt` holds Python objects.
 
@@ -451,6 +451,3 @@ def _trim(x: Array, ends: str, axes: tuple[int, ...]) -> Generator[Any, Any, Arr
         stop = x.shape[axis] - int(behind) if "b" in ends else x.shape[axis]
         key[axis] = slice(start, stop) if some else slice(0, 0)
     return x[tuple(key)]
-
-
-COMMON.fill(__name__)

@@ -12,7 +12,6 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, check_axis, make
 from ..chunking.rechunk import rechunk
-from ..docstrings import COMMON
 from ..execution.deferred import defer_unsized
 from ..ops.elementwise.functions import astype
 from ..ops.elementwise.ufuncs import floor_divide, not_equal, remainder
@@ -198,7 +197,8 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) 
         `out` is given.
     ShapeError
         `condition` is not 1-D, or holds beyond the axis.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     DTypeError
         `a` holds Python objects.
 
@@ -268,6 +268,3 @@ def extract(condition: Any, arr: Any) -> Array:
     """
     mask = condition.reshape(-1) if isinstance(condition, ArrayBase) else np.ravel(condition)  # type: ignore[attr-defined]
     return compress(mask, ravel(as_array("extract", "arr", arr)))
-
-
-COMMON.fill(__name__)

@@ -11,7 +11,6 @@ from ..ops.elementwise.functions import astype, where
 from ..ops.elementwise.ufuncs import divide, isnan, logical_and, logical_not, multiply
 from ..ops.reductions.extremes import any
 from .common import MatrixError, matrices, real_dtype
-from .docstrings import LINALG
 from .factors.elimination import inverse
 from .factors.singular import svdvals
 from .norms import norm
@@ -45,7 +44,8 @@ def cond(x: Any, p: Any = None) -> Array:
         `x` can't be read as an array; or `p` is unknown.
     ShapeError
         `x` has fewer than two axes, a matrix has no elements, or isn't square for a norm other than 2 and -2.
-    {DTypeError}
+    DTypeError
+        The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
 
     Examples
     --------
@@ -66,6 +66,3 @@ def cond(x: Any, p: Any = None) -> Array:
         condition = multiply(norm(a, p, axis=(-2, -1)), norm(inverse(a, quiet=True), p, axis=(-2, -1)))
     lost = logical_and(isnan(condition), logical_not(any(isnan(a), axis=(-2, -1))))
     return astype(where(lost, np.inf, condition), real_dtype(a.dtype))
-
-
-LINALG.fill(__name__)

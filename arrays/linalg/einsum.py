@@ -21,7 +21,6 @@ from ..ops.outputs import deliver
 from ..ops.products.matrices import contract
 from ..ops.reductions.extremes import any as any_of
 from ..ops.reductions.sums import sum as summed
-from .docstrings import LINALG
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +56,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **keywords: A
     *operands : str and arrays, or arrays and lists of labels
         "ij,jk->ik", with "..." for axes that broadcast; without "->" the labels that occur once are kept, sorted. Or
         `a, [0, 1], b, [1, 2], [0, 2]`.
-    {out}
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled at the call.
     optimize : bool, str or list
         A path as a list, from `einsum_path`, is followed; anything else makes no difference.
     **keywords : optional
@@ -377,6 +377,3 @@ def _finish(term: Term, output: Labels, lengths: dict[Label, int], dtype: np.dty
     ordered = _order_axes(astype(term.array, dtype), term.labels, output)
     assert ordered.shape == tuple(lengths[label] for label in output)
     return ordered
-
-
-LINALG.fill(__name__)

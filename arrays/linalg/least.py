@@ -16,7 +16,6 @@ from ..ops.elementwise.functions import astype, real
 from ..ops.moves.axis_moves import expand_dims
 from ..ops.moves.joining import concatenate
 from .common import MatrixError, by_blocks, inexact, matrices, real_dtype, wide
-from .docstrings import LINALG
 from .factors.orthogonal import triangle
 
 if TYPE_CHECKING:
@@ -63,7 +62,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
         `a` or `b` can't be read as an array; `rcond` isn't a number.
     ShapeError
         `a` has fewer than two axes, or more than two; or `b` has another number of rows.
-    {DTypeError}
+    DTypeError
+        The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
 
     Notes
     -----
@@ -126,6 +126,3 @@ def _solve_whole(x: Array, y: Array, rcond: float, spare: int) -> Array:
 def _residuals(sums: Array, rank: Array, m: int, n: int) -> Generator[Any, Any, Array]:
     known_rank = yield rank
     return sums if int(known_rank) == n < m else sums[:0]
-
-
-LINALG.fill(__name__)

@@ -14,7 +14,6 @@ from ..ops.moves.axis_moves import expand_dims, moveaxis
 from ..ops.reductions.extremes import amax, amin
 from ..ops.reductions.sums import sum as summed
 from .common import real_dtype
-from .docstrings import LINALG
 from .factors.singular import svdvals
 
 if TYPE_CHECKING:
@@ -105,7 +104,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         / ord`; 0 counts what isn't zero. Of matrices: "fro", "nuc", 1, -1, 2, -2, inf, -inf.
     axis : int, pair of int or None
         One axis: of vectors; two: of matrices. None: all of them, flattened where `ord` is None.
-    {keepdims}
+    keepdims : bool, optional
+        Whether the reduced axes stay, as size-1 axes.
 
     Returns
     -------
@@ -116,7 +116,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     ------
     ArgumentError
         `x` can't be read as an array; `x` isn't numbers; or `ord` is unknown for vectors or matrices.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     ShapeError
         There are neither one nor two axes, an axis is named twice, or there are no elements for a least one.
 
@@ -156,7 +157,8 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         Numbers; integers are computed as float64.
     axis : int, tuple of int or None
         The vectors' elements lie along these axes. None: along all.
-    {keepdims}
+    keepdims : bool, optional
+        Whether the reduced axes stay, as size-1 axes.
     ord : number, inf or -inf
         The sum of powers `ord`, to the power of `1 / ord`; inf: the greatest, -inf: the least absolute value; 0 counts
         what isn't zero.
@@ -170,7 +172,8 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     ------
     ArgumentError
         `x` can't be read as an array; `x` isn't numbers; or `ord` isn't a number.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     ShapeError
         There are no elements for a least one.
 
@@ -228,6 +231,3 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
     if array.ndim < 2:
         raise AxisError(bad("matrix_norm", "x", array.shape, "an array of at least two axes"))
     return _matrix("matrix_norm", array, (array.ndim - 2, array.ndim - 1), keepdims, ord)
-
-
-LINALG.fill(__name__)

@@ -13,7 +13,6 @@ from ..ops.moves.broadcasting import broadcast_to
 from ..ops.outputs import deliver
 from ..ops.products.matrices import matmul
 from .common import MatrixError
-from .docstrings import LINALG
 from .factors.elimination import inv
 
 if TYPE_CHECKING:
@@ -46,7 +45,8 @@ def matrix_power(a: Any, n: int) -> Array:
     ------
     ArgumentError
         `a` can't be read as an array; or `n` isn't an integer.
-    {ShapeError}
+    ShapeError
+        The matrices aren't square.
     DTypeError
         `a` isn't numbers.
     numpy.linalg.LinAlgError
@@ -86,7 +86,8 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     ----------
     arrays : sequence of array
         At least two matrices; the first and the last one may be 1-D: a row and a column.
-    {out}
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled at the call.
 
     Returns
     -------
@@ -146,6 +147,3 @@ def _product(arrays: list[Array], cut: list[list[int]], i: int, j: int) -> Array
         return arrays[i]
     product: Array = matmul(_product(arrays, cut, i, cut[i][j]), _product(arrays, cut, cut[i][j] + 1, j))
     return product
-
-
-LINALG.fill(__name__)

@@ -10,7 +10,6 @@ from ..creation import diagonals
 from ..ops.moves.axis_moves import matrix_transpose
 from ..ops.products import matrices, vectors
 from .common import MatrixError
-from .docstrings import LINALG
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -49,7 +48,8 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     ------
     ArgumentError
         `x1` or `x2` can't be read as an array.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     ShapeError
         Vectors haven't three elements, or the shapes don't broadcast.
     DTypeError
@@ -129,7 +129,8 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
     ------
     ArgumentError
         `x1` or `x2` can't be read as an array; or `axes` can't be read.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     ShapeError
         The axes have different lengths, or there aren't so many.
     DTypeError
@@ -224,6 +225,3 @@ def _matrix(operation: str, x: Any) -> Array:
     if array.ndim < 2:
         raise MatrixError(bad(operation, "x", array.shape, "an array of at least two axes"))
     return array
-
-
-LINALG.fill(__name__)

@@ -10,7 +10,6 @@ from ...graph.errors import bad
 from ..base import as_array, check_axis
 from ..ops.moves.axis_moves import transpose
 from .common import MatrixError
-from .docstrings import LINALG
 from .factors.elimination import inv, solve
 
 if TYPE_CHECKING:
@@ -49,7 +48,8 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Array:
         `axes` names an axis that `a` hasn't.
     ShapeError
         The sizes of the first and the other axes of `a` aren't that of `b`.
-    {DTypeError}
+    DTypeError
+        The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
     numpy.linalg.LinAlgError
         When it is computed: there is no single solution.
 
@@ -95,7 +95,8 @@ def tensorinv(a: Any, ind: int = 2) -> Array:
         `a` can't be read as an array; or `ind` isn't a positive integer.
     ShapeError
         The first `ind` axes have another number of elements than the others.
-    {DTypeError}
+    DTypeError
+        The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
     numpy.linalg.LinAlgError
         When it is computed: there is no inverse.
 
@@ -118,6 +119,3 @@ def tensorinv(a: Any, ind: int = 2) -> Array:
         )
     n = math.prod(rest)
     return inv(x.reshape(n, n)).reshape((*rest, *front))
-
-
-LINALG.fill(__name__)

@@ -21,9 +21,6 @@ ShapeError
 {where_error}
 ShapeError
     `where` does not broadcast to the shape of `a`.
-{unlike_shapes}
-ShapeError
-    The shapes differ along another axis.
 """,
     COMMON,
 )

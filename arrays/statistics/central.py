@@ -11,7 +11,6 @@ from ..base import as_array, check_axes, check_dtype
 from ..ops.elementwise.functions import astype
 from ..ops.outputs import deliver
 from ..ops.reductions.sums import mean, sum
-from .docstrings import STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,13 +39,16 @@ def moment(
         Numbers.
     order : int
         The power, from 0 on: 2 is the variance.
-    {axis}
+    axis : int, tuple of int or None, optional
+        The axes to reduce; None: all.
     dtype : dtype, optional
         In which to compute; None: that of the mean.
-    {keepdims}
+    keepdims : bool, optional
+        Whether the reduced axes stay, as size-1 axes.
     ddof : number
         So much less than the number of elements the sum is divided by.
-    {out}
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled at the call.
 
     Returns
     -------
@@ -57,7 +59,8 @@ def moment(
     ------
     ArgumentError
         `a` can't be read as an array; or `order` isn't an integer from 0 on.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     ShapeError
         An axis is named twice, or the result doesn't broadcast to `out`.
     DTypeError
@@ -82,6 +85,3 @@ def moment(
     away = array - mean(array, axis=axes, keepdims=True)
     total = sum(away ** int(order), axis=axes, keepdims=keepdims)
     return deliver("moment", total / (count - ddof), out)  # type: ignore[no-any-return]
-
-
-STATISTICS.fill(__name__)

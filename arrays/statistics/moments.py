@@ -19,7 +19,6 @@ from ..ops.moves.broadcasting import broadcast_to
 from ..ops.moves.joining import concatenate
 from ..ops.products.matrices import matmul
 from ..ops.reductions import sums as red
-from .docstrings import STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,12 +46,14 @@ def average(
     ----------
     a : array_like
         Numbers.
-    {axis}
+    axis : int, tuple of int or None, optional
+        The axes to reduce; None: all.
     weights : array_like, optional
         In the shape of `a`, or of its axes `axis`; None: the mean.
     returned : bool
         Whether to return the sum of the weights as well.
-    {keepdims}
+    keepdims : bool, optional
+        Whether the reduced axes stay, as size-1 axes.
 
     Returns
     -------
@@ -64,7 +65,8 @@ def average(
     ------
     ArgumentError
         `a` or `weights` can't be read as an array; or `weights` has another shape than `a`, and no `axis` is given.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     ShapeError
         `weights` has neither the shape of `a` nor that of its axes.
     DTypeError
@@ -284,6 +286,3 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     if c.dtype.kind != "c":
         return clip(c, -1, 1)
     return astype(clip(real(c), -1, 1) + 1j * clip(imag(c), -1, 1), c.dtype)
-
-
-STATISTICS.fill(__name__)

@@ -31,7 +31,6 @@ from ....workers.sources.stores.libraries import is_of, library
 from ....workers.sources.stores.sources import is_written
 from ...base import as_array_nocopy, check_dtype, wrap
 from ...chunking.stored import grid_over, stored_chunks
-from ..docstrings import FILES
 from ..glob import find_one, location, read_options
 from ..writing.atomic_write import aside, write_once
 from ..writing.into_arrays import write_here
@@ -80,7 +79,8 @@ def from_hdf5(
         NaN, and integers become floating-point numbers. A number: itself. False: they stay what they are.
     scale : bool
         Whether to unpack what the attributes `scale_factor`, `add_offset` and `_Unsigned` tell.
-    {storage_options}
+    storage_options : dict, optional
+        For fsspec, beside a URL.
 
     Returns
     -------
@@ -97,7 +97,8 @@ def from_hdf5(
         It is no HDF5 file, or needs a filter that isn't installed.
     DTypeError
         The elements are Python objects, such as texts of any length.
-    {ChunksError}
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
     FileError
         The file can't be read, or is neither a file nor a folder.
 
@@ -253,7 +254,8 @@ def to_hdf5(
         Whether to replace data sets that are there.
     compute : bool
         Whether to write now; False: return an object whose `compute()` writes.
-    {storage_options}
+    storage_options : dict, optional
+        For fsspec, beside a URL.
     **kwargs
         For h5py's `create_dataset`: compression, shuffle, fletcher32, fillvalue and so on.
 
@@ -453,6 +455,3 @@ def _refuse(h5py: Any, target: str, names: tuple[str, ...], overwrite: bool) -> 
                 f"to_hdf5: {target!r} is open for writing elsewhere; expected a file that is closed: {error}"
             ) from error
         raise FileError(f"to_hdf5: {target!r} could not be read: {error}") from error
-
-
-FILES.fill(__name__)

@@ -15,7 +15,6 @@ from ....workers.sources.formats.images import ImageStack, check_image, read_ima
 from ...base import check_dtype, check_grid, wrap
 from ...creation.ranges import arange
 from ...user_functions.map_blocks import map_blocks
-from ..docstrings import FILES
 from ..glob import find_files, need
 
 if TYPE_CHECKING:
@@ -49,7 +48,8 @@ def imread(
         A function that takes a path, or a URL, and returns an array. None: imageio's.
     preprocess : callable, optional
         A function of an image as it was read, which returns an array.
-    {storage_options}
+    storage_options : dict, optional
+        For fsspec, beside a URL.
 
     Returns
     -------
@@ -64,7 +64,8 @@ def imread(
         `filename` is no path, or a function can't be called.
     ShapeError
         When it is read: an image hasn't the first one's shape and dtype.
-    {FileError}
+    FileError
+        A file can't be read.
     DTypeError
         An image has Python objects.
     ImportError
@@ -125,6 +126,3 @@ class _Reads:
     def __call__(self, numbers: Any) -> Any:
         place = self.places[int(numbers[0])]
         return check_image(place.path, "imread", _read(place, *self.functions), self.shape, self.dtype)[None]
-
-
-FILES.fill(__name__)

@@ -20,7 +20,6 @@ from ....workers.sources.formats.stacks import NpyStack
 from ...base import as_array_nocopy, check_grid, make, wrap
 from ...chunking.rechunk import regrid
 from ...execution.deferred import evaluate
-from ..docstrings import FILES
 from ..glob import find_one, location, read_options, refuse_moving
 from ..npy import pack_fields
 from ..writing.atomic_write import write_once
@@ -49,7 +48,8 @@ def from_npy_stack(
         The folder, or a URL that fsspec opens.
     mmap_mode : {None, "r", "c"}
         Accepted for dask and ignored: files are read in parts, and never written to.
-    {storage_options}
+    storage_options : dict, optional
+        For fsspec, beside a URL.
 
     Returns
     -------
@@ -65,7 +65,8 @@ def from_npy_stack(
     FileFormatError
         The folder's `info` doesn't describe a stack. When a file is read: it is no `.npy` file, is truncated, or isn't
         what `info` tells.
-    {FileError}
+    FileError
+        A file can't be read.
 
     Notes
     -----
@@ -157,7 +158,8 @@ def to_npy_stack(
         The axis along which the files follow each other.
     overwrite : bool
         Whether to replace a stack that is there.
-    {storage_options}
+    storage_options : dict, optional
+        For fsspec, beside a URL.
 
     Raises
     ------
@@ -171,7 +173,8 @@ def to_npy_stack(
         `x` holds Python objects.
     FileExists
         There is something at `dirname` that mustn't be replaced.
-    {unwritten}
+    FileError
+        The files can't be written.
 
     Examples
     --------
@@ -206,6 +209,3 @@ def _write(target: str, options: Options, overwrite: bool, axis: int, array: Arr
 def _ours(names: list[str]) -> bool:
     """Whether a folder with these files is a stack, and holds nothing else."""
     return INFO in names and all(n == INFO or (n.endswith(".npy") and n[:-4].isdigit()) for n in names)
-
-
-FILES.fill(__name__)

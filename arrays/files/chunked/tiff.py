@@ -16,7 +16,6 @@ from ....graph.kinds.source import Host, HostData
 from ....workers.sources.formats.places import describe
 from ....workers.sources.formats.tiff import TiffSeries, find_lead, open_tiff
 from ...base import wrap
-from ..docstrings import FILES
 from ..glob import find_one, need
 from .stored_chunks import grid_of_stored
 
@@ -49,7 +48,8 @@ def from_tiff(
         Which level of the series' pyramid; 0 is the largest.
     chunks : int, str, tuple, dict or None
         Chunks of the result; "auto": whole strips, tiles or pages, as many as fit `config.chunk_bytes`.
-    {storage_options}
+    storage_options : dict, optional
+        For fsspec, beside a URL.
 
     Returns
     -------
@@ -59,7 +59,8 @@ def from_tiff(
 
     Raises
     ------
-    {MissingFile}
+    MissingFile
+        There is nothing at `path`.
     ArgumentError
         `path` is not a path, or there is no such series or level.
     FileFormatError
@@ -67,7 +68,8 @@ def from_tiff(
         imagecodecs).
     DTypeError
         NumPy has no dtype for its samples.
-    {ChunksError}
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
     ImportError
         tifffile isn't installed.
 
@@ -157,6 +159,3 @@ def _check_codec(place: FilePlace, keyframe: Any) -> None:
             f"from_tiff: {place.path} is compressed by {keyframe.compression!s}, which can't be decoded: {error}; "
             'pip install "imagecodecs" may bring it'
         ) from error
-
-
-FILES.fill(__name__)

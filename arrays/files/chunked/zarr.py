@@ -9,7 +9,6 @@ from ....workers.sources.stores.libraries import is_of
 from ....workers.sources.stores.stand_in import stand_in
 from ...base import as_array_nocopy
 from ...creation.from_data import from_array
-from ..docstrings import FILES
 from ..writing.atomic_write import write_once
 from ..writing.store import Stored, store
 from .zarr_locations import ZarrLocation, open_array, place_of
@@ -44,7 +43,8 @@ def from_zarr(
         driver alone.
     component : str, optional
         The array's name in a group.
-    {storage_options}
+    storage_options : dict, optional
+        For fsspec, beside a URL.
     chunks : int, str, tuple, dict or None
         Chunks of the result: a size for each axis, -1 for a whole axis; None, or "auto": whole shards, or chunks, as
         many as have about `config.chunk_bytes`.
@@ -68,7 +68,8 @@ def from_zarr(
         The description can't be read, or names a codec that isn't installed.
     DTypeError
         The elements are Python objects or texts of any length.
-    {ChunksError}
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -116,7 +117,8 @@ def to_zarr(
         its objects whole. What lies in this process's memory is written by the driver alone.
     component : str, optional
         A name in a group, which is made where it is missing: "a/b".
-    {storage_options}
+    storage_options : dict, optional
+        For fsspec, beside a URL.
     region : tuple of slice, optional
         Where in an array that is there; None: a new array, or all of `url` where that is an array.
     compute : bool
@@ -194,6 +196,3 @@ def _write_new(
         return from_array(open_array("to_zarr", place)) if return_stored else None
 
     return act() if compute else Stored(act)
-
-
-FILES.fill(__name__)

@@ -114,7 +114,8 @@ def read_csv(
     {ChunksError}
     FileFormatError
         A file lacks a column, or has two of its name, or a row hasn't as many values as there are columns.
-    {FileError}
+    FileError
+        A file can't be read.
 
     Examples
     --------

@@ -72,7 +72,8 @@ def read_ipc(
     {ChunksError}
     FileFormatError
         A file is no such file, or lacks a column, or has two of its name, or has it in another type than the first one.
-    {FileError}
+    FileError
+        A file can't be read.
 
     Examples
     --------

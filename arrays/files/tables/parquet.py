@@ -73,7 +73,8 @@ def read_parquet(
     FileFormatError
         A file is no Parquet file, or lacks a column, or has two of its name, or has it in another type than the first
         one.
-    {FileError}
+    FileError
+        A file can't be read.
 
     Notes
     -----

@@ -11,7 +11,6 @@ from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import IndexingError, bad
 from ...base import ArrayBase, as_array, check_axis
 from ...chunking.rechunk import regrid
-from ...docstrings import COMMON
 from ...ops.moves.axis_moves import moveaxis
 from ...ops.moves.taking import take
 from ..keys import expand_ellipsis
@@ -87,7 +86,8 @@ def shuffle(x: Any, indexer: Sequence[Sequence[int]], axis: int, chunks: Any = "
     ------
     ArgumentError
         `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     DTypeError
         `x` holds Python objects.
     IndexingError
@@ -119,6 +119,3 @@ def shuffle(x: Any, indexer: Sequence[Sequence[int]], axis: int, chunks: Any = "
     axes = list(shuffled.expr.grid.axes)
     axes[at] = Axis.of_sizes(sizes)
     return regrid(shuffled, Grid(axes))
-
-
-COMMON.fill(__name__)

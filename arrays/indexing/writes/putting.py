@@ -8,7 +8,6 @@ import numpy as np
 
 from ....graph.errors import ArgumentError, ShapeError, bad
 from ...base import ArrayBase, check_axis
-from ...docstrings import COMMON
 from ...ops.elementwise.nodes import cast_values
 from ...ops.moves.reshaping import ravel, reshape
 from ..conditional import lazy_target, resize
@@ -99,7 +98,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
         is not a Windrow array, or `axis` is not an integer.
     ShapeError
         `indices` have another number of axes, or shapes don't broadcast.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     DTypeError
         `indices` or `values` holds Python objects. `indices` are not integers.
     IndexingError
@@ -184,6 +184,3 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     values = cast_values("fill_diagonal", "val", val, array.dtype)
     if len(key[0]) and values.size:
         array[key] = values if values.size == 1 and not values.ndim else resize(values, (len(key[0]),))
-
-
-COMMON.fill(__name__)

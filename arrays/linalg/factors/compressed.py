@@ -13,7 +13,6 @@ from ...ops.products.matrices import matmul
 from ...ops.reductions.sums import sum as summed
 from ...random import Generator, default_rng
 from ..common import MatrixError, matrices
-from ..docstrings import LINALG
 from .orthogonal import QRResult, qr
 from .singular import SVDResult, svd
 
@@ -50,7 +49,8 @@ def tsqr(data: Any, compute_svd: bool = False) -> Any:
         `data` can't be read as an array.
     ShapeError
         `data` has fewer than two axes, or more columns than rows, or more than two axes.
-    {DTypeError}
+    DTypeError
+        The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
 
     Notes
     -----
@@ -89,7 +89,8 @@ def sfqr(data: Any) -> QRResult:
         `data` can't be read as an array.
     ShapeError
         `data` has fewer than two axes, or more rows than columns, or more than two axes.
-    {DTypeError}
+    DTypeError
+        The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
 
     Notes
     -----
@@ -178,7 +179,8 @@ def compression_matrix(
         `data` can't be read as an array; `iterator` is unknown; a number isn't an integer; or `seed` can't be read.
     ShapeError
         `data` has fewer than two axes, or more than two, or a number is negative.
-    {DTypeError}
+    DTypeError
+        The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
 
     Examples
     --------
@@ -253,7 +255,8 @@ def svd_compressed(
         `a` can't be read as an array; `iterator` is unknown; a number isn't an integer; or `seed` can't be read.
     ShapeError
         `a` has fewer than two axes, or more than two; `k` isn't from 1 to the smaller length; or a number is negative.
-    {DTypeError}
+    DTypeError
+        The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
 
     Notes
     -----
@@ -294,6 +297,3 @@ def _count(operation: str, argument: str, value: Any) -> int:
     if count < 0:
         raise ShapeError(bad(operation, argument, value, "a number that is not negative"))
     return count
-
-
-LINALG.fill(__name__)

@@ -15,7 +15,6 @@ from ...ops.elementwise.functions import astype
 from ...ops.moves.axis_moves import matrix_transpose
 from ...refitting import refittable
 from ..common import by_blocks, map_stacks, matrices, panel_width, part, place_parts, step, wide
-from ..docstrings import LINALG
 from .tall import Tall, is_tall, tall_triangle
 
 if TYPE_CHECKING:
@@ -58,7 +57,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         `a` can't be read as an array; `mode` is unknown.
     ShapeError
         `a` has fewer than two axes.
-    {DTypeError}
+    DTypeError
+        The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
 
     Notes
     -----
@@ -179,6 +179,3 @@ class Reflections:
             q = make(op, (panel, q), grid, panel.dtype)
         assert q is not None
         return q
-
-
-LINALG.fill(__name__)

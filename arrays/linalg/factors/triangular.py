@@ -29,7 +29,6 @@ from ..common import (
     step,
     wide,
 )
-from ..docstrings import LINALG
 from .elimination import factor_panels
 
 if TYPE_CHECKING:
@@ -66,10 +65,12 @@ def lu(a: Any) -> LUResult:
 
     Raises
     ------
-    {ArgumentError}
+    ArgumentError
+        `a` can't be read as an array.
     ShapeError
         `a` has fewer than two axes.
-    {DTypeError}
+    DTypeError
+        The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
 
     Notes
     -----
@@ -163,7 +164,8 @@ def solve_triangular(a: Any, b: Any, lower: bool = False, *, unit_diagonal: bool
         `a` or `b` can't be read as an array; `lower` or `unit_diagonal` isn't bool.
     ShapeError
         The matrices aren't square, or `b` has another number of rows.
-    {DTypeError}
+    DTypeError
+        The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
     numpy.linalg.LinAlgError
         When it is computed: a diagonal element is zero.
 
@@ -217,6 +219,3 @@ def substitute(x: Array, y: Array, width: int, lower: bool, unit: bool) -> Array
         )
         solutions.append((solution, lo, 0))
     return place_parts(solutions, y.expr.grid, None)
-
-
-LINALG.fill(__name__)

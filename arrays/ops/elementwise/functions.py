@@ -13,7 +13,6 @@ from ....graph.keyword_hints import refuse
 from ....graph.kinds.elementwise import Elementwise, Scalar
 from ...base import SCALARS, as_array, check_device, check_dtype, gives_view, make
 from ...values import hold
-from ..docstrings import OPS
 from ..outputs import deliver
 from .nodes import apply, cast
 from .selections import elementwise
@@ -62,7 +61,8 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None, cast
         To cast to.
     copy : bool
         Accepted for NumPy and ignored: setting elements of the result never changes `x`.
-    {device}
+    device : str, optional
+        Accepted for the array API standard: None or "cpu", the only device.
     casting : str
         NumPy's rule for what may be cast: "no", "equiv", "safe", "same_kind" or "unsafe".
 
@@ -249,7 +249,8 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
         The array.
     decimals : int
         Digits after the decimal point; negative: before it.
-    {out}
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled at the call.
 
     Returns
     -------
@@ -261,7 +262,8 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     ArgumentError
         `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `decimals` is not an
         integer. `out` is not an array.
-    {ShapeError}
+    ShapeError
+        `out` doesn't have the result's shape.
     DTypeError
         `a` holds Python objects. The elements are no numbers. The result can't be cast to the dtype of `out` by the
         rule "same_kind".
@@ -297,7 +299,8 @@ def clip(
         The array.
     min, max : array_like or None
         Lower and upper limits, which broadcast with `a`; None: no limit on that side.
-    {out}
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled at the call.
     a_min, a_max : array_like or None
         NumPy's other names of `min` and `max`.
     **options : any
@@ -452,6 +455,3 @@ def nan_to_num(
     filled = where(isnan(array), exact(nan), array)
     filled = where(equal(array, np.inf), top, where(equal(array, -np.inf), bottom, filled))
     return cast(filled, array.dtype)
-
-
-OPS.fill(__name__)

@@ -13,7 +13,6 @@ from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, ShapeError, bad
 from ....graph.kinds.move import Move, Route
 from ...base import ArrayBase, as_array, check_axes, check_axis, gives_view, make
-from ..docstrings import OPS
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -291,7 +290,8 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Array:
         `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
     ShapeError
         An axis is longer than 1, or named twice.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     DTypeError
         `a` holds Python objects.
 
@@ -311,6 +311,3 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Array:
     kept = [i for i in range(array.ndim) if i not in gone]
     steps: list[Step] = [(kept.index(i), Slice()) if i in kept else (None, Fixed(0)) for i in range(array.ndim)]
     return move("squeeze", array, steps, [array.expr.grid.axes[i] for i in kept]) if gone else array
-
-
-OPS.fill(__name__)

@@ -11,7 +11,6 @@ from ....graph.chunks.grid import Axis
 from ....graph.errors import ShapeError, bad
 from ...base import ArrayBase, as_array, broadcast_shape, check_shape, grid_for
 from ...chunking.rechunk import common_axes, regrid
-from ..docstrings import OPS
 from .axis_moves import move
 
 if TYPE_CHECKING:
@@ -84,7 +83,8 @@ def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False, *,
         `shape` has a negative length, or 2**63 elements or more. The array's shape doesn't broadcast to `shape`.
     DTypeError
         `array` holds Python objects.
-    {ChunksError}
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -161,6 +161,3 @@ def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
     shape = broadcast_shape("broadcast_arrays", *(a.shape for a in operands))
     axes = common_axes(operands, shape)
     return tuple(_broadcast(a, axes) for a in operands)
-
-
-OPS.fill(__name__)

@@ -64,7 +64,9 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     ArgumentError
         `arr` or `values` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is
         not an integer.
-    {unlike_shapes, AxisError}
+    ShapeError
+        The shapes differ along another axis.
+    {AxisError}
     DTypeError
         `arr` or `values` holds Python objects.
 

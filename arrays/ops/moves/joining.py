@@ -244,7 +244,8 @@ def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     ------
     ArgumentError
         `arrays` is no sequence of at least one array.
-    {unlike_shapes}
+    ShapeError
+        The shapes differ along another axis.
     DTypeError
         The dtypes have no common one, or `casting` doesn't allow the cast to `dtype`.
 
@@ -276,7 +277,8 @@ def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     ------
     ArgumentError
         `arrays` is no sequence of at least one array.
-    {unlike_shapes}
+    ShapeError
+        The shapes differ along another axis.
     DTypeError
         The dtypes have no common one, or `casting` doesn't allow the cast to `dtype`.
 

@@ -12,7 +12,6 @@ from ....graph.errors import ArgumentError, ShapeError, bad
 from ....graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
 from ...base import alias, as_array, check_shape, gives_view, grid_for, make
 from ...chunking.rechunk import regrid
-from ..docstrings import OPS
 from .axis_moves import transpose
 
 if TYPE_CHECKING:
@@ -58,7 +57,8 @@ def reshape(
         `shape` has another number of elements, a negative length, or more than one -1.
     DTypeError
         `a` holds Python objects.
-    {ChunksError}
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -165,6 +165,3 @@ def flatten(a: ArrayBase, order: str = "C") -> Array:
     array([1, 2, 3, 4])
     """
     return alias(ravel(a, order))
-
-
-OPS.fill(__name__)

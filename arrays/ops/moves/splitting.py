@@ -9,7 +9,6 @@ import numpy as np
 
 from ....graph.errors import ArgumentError, ShapeError, bad
 from ...base import ArrayBase, as_array, check_axis
-from ..docstrings import OPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +73,8 @@ def split(ary: Any, indices_or_sections: Cuts, axis: int = 0) -> list[Array]:
         is neither an integer nor a sequence of them, or `axis` is not an integer.
     ShapeError
         The number of parts is less than 1, or doesn't divide the axis.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     DTypeError
         `ary` holds Python objects.
 
@@ -112,7 +112,8 @@ def array_split(ary: Any, indices_or_sections: Cuts, axis: int = 0) -> list[Arra
         is neither an integer nor a sequence of them, or `axis` is not an integer.
     ShapeError
         The number of parts is less than 1.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     DTypeError
         `ary` holds Python objects.
 
@@ -235,6 +236,3 @@ def _with_axes(operation: str, ary: Any, least: int) -> Array:
     if array.ndim < least:
         raise ShapeError(bad(operation, "ary", array.shape, f"at least {least} axes"))
     return array
-
-
-OPS.fill(__name__)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import ArgumentError, ShapeError, bad
 from ...base import as_array
-from ..docstrings import OPS
 from .axis_moves import expand_dims
 from .joining import concatenate, vstack
 
@@ -144,7 +143,8 @@ def dstack(tup: Sequence[Any]) -> Array:
     ------
     ArgumentError
         `tup` can't be read as an array. `tup` is no tuple or list of at least one array.
-    {unlike_shapes}
+    ShapeError
+        The shapes differ along another axis.
     DTypeError
         The dtypes have no common one.
 
@@ -208,7 +208,8 @@ def row_stack(tup: Sequence[Any]) -> Array:
     ------
     ArgumentError
         `tup` is no sequence of at least one array.
-    {unlike_shapes}
+    ShapeError
+        The shapes differ along another axis.
     DTypeError
         The dtypes have no common one.
 
@@ -288,6 +289,3 @@ def _lay_blocks(tree: Any, depth: int, ndim: int) -> Array:
     missing = ndim - tree.ndim
     expanded: Array = expand_dims(tree, tuple(range(missing))) if missing else tree
     return expanded
-
-
-OPS.fill(__name__)

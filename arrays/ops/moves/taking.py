@@ -17,7 +17,6 @@ from ...base import ArrayBase, as_array, broadcast_shape, check_axes, check_axis
 from ...chunking.coalesce import whole
 from ...chunking.rechunk import regrid
 from ...refitting import refittable
-from ..docstrings import OPS
 from ..elementwise.nodes import apply
 from .axis_moves import Step, move, slice_axis
 
@@ -57,7 +56,8 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> Array:
         `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
     ShapeError
         An axis is named twice.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     DTypeError
         `x` holds Python objects.
 
@@ -181,7 +181,8 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
         not an integer.
     ShapeError
         `indices` have another number of axes, don't broadcast, or the axis is empty.
-    {AxisError}
+    AxisError
+        The array has no such axis.
     DTypeError
         `arr` or `indices` holds Python objects. `indices` are not integers.
     IndexingError
@@ -309,6 +310,3 @@ def _map(name: str, array: ArrayBase, axis: int, axis_map: AxisMap, out: Axis) -
     axes = list(array.expr.grid.axes)
     axes[axis] = out
     return move(name, array, steps, axes)
-
-
-OPS.fill(__name__)
