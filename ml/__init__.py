@@ -15,7 +15,8 @@ from ..graph.keyword_hints import near
 from .fitted import Fitted, over_rows
 from .plots import plot_history
 from .threads import set_threads
-from .training.loop import History, train
+from .training.loop import History
+from .training.steps import train
 
 __all__ = [
     "Averaged",
@@ -58,6 +59,7 @@ _LEARN = (
     "averaging.fits",
     "averaging.training",
     "averaging.validation",
+    "averaging.work",
     "cluster",
     "decomposition",
     "linear_model",

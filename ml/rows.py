@@ -58,8 +58,13 @@ def samples(operation: str, X: Any, *, floats: bool = True) -> Array:
         raise DTypeError(bad(operation, "X", array.dtype, "real numbers"))
     if floats and array.dtype.char not in "fd":
         array = array.astype(np.float64)
-    rows, features = array.expr.grid.axes
-    return regrid(array, Grid([rows, Axis.whole(features.length)]))
+    return whole_rows(array)
+
+
+def whole_rows(array: Array, rows: Axis | None = None) -> Array:
+    """Return an array with whole rows in its chunks, of its own blocks of rows or of others."""
+    first, *rest = array.expr.grid.axes
+    return regrid(array, Grid([first if rows is None else rows, *(Axis.whole(a.length) for a in rest)]))
 
 
 def learn_names(model: Any, X: Any) -> None:
@@ -88,8 +93,7 @@ def beside(operation: str, argument: str, value: Any, X: Array, *, wide: bool = 
         array = array.reshape(-1)
     if array.ndim not in ((1, 2) if wide else (1,)) or array.shape[0] != X.shape[0]:
         raise ShapeError(bad(operation, argument, array.shape, f"one for each of {X.shape[0]} rows"))
-    rest = [Axis.whole(n) for n in array.shape[1:]]
-    return regrid(array, Grid([X.expr.grid.axes[0], *rest]))
+    return whole_rows(array, X.expr.grid.axes[0])
 
 
 def check_numbers(operation: str, target: Array) -> None:

@@ -13,6 +13,7 @@ from ...graph.errors import ArgumentError, BadValue, bad
 from ...workers.public_api import publish
 from ..fitted import METHODS, of_model, over_rows, score, tags_of
 from ..rows import is_lazy, learn_names
+from ..training.averages import Averaging
 from .averageable import averageable
 from .training import train_averaged
 from .validation import FLOATS, check_rows
@@ -212,7 +213,8 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         return self._learn("partial_fit", X, y, sample_weight, epochs=1, start=before, classes=known)
 
     def _learn(self, operation: str, X: Any, y: Any, sample_weight: Any, **how: Any) -> Self:
-        averageable(f"{type(self.estimator).__name__}.{operation}", self.estimator)
+        name = f"{type(self.estimator).__name__}.{operation}"
+        averageable(name, self.estimator)
         if not isinstance(self.shuffle, bool | np.bool_):
             raise ArgumentError(bad(operation, "shuffle", self.shuffle, "True or False"))
         if (check := getattr(self.estimator, "_validate_params", None)) is not None:  # as scikit-learn's `fit` does
@@ -221,10 +223,10 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         if not lazily:
             first = operation == "fit" or how["start"] is None
             X, y, sample_weight = check_rows(self, X, y, sample_weight, reset=first, classes=how.get("classes"))
-        how |= {"shards": self.shards, "shuffle": self.shuffle, "seed": self.seed, "average": self.average}
-        how["scale"] = self.scale_learning_rate
-        how["outer"] = (self.outer_momentum, self.outer_learning_rate, self.outer_nesterov)
-        fitted, self.history_ = train_averaged(self.estimator, X, y, sample_weight, operation=operation, **how)
+        outer = (self.outer_momentum, self.outer_learning_rate, self.outer_nesterov)
+        averaging = Averaging(name, self.average, *outer, self.scale_learning_rate)
+        how |= {"shards": self.shards, "shuffle": self.shuffle, "seed": self.seed}
+        fitted, self.history_ = train_averaged(self.estimator, X, y, sample_weight, averaging, **how)
         self.estimator_ = fitted
         if lazily:
             learn_names(self, X)

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from ...graph.errors import ArgumentError, bad
 from ..fitted import Supervised, of_model
 from ..rows import is_lazy, learn_names
+from ..training.averages import Averaging
 from .averaged import find_classes
 from .training import train_averaged
 
@@ -84,8 +85,9 @@ class FitsByAveraging(Supervised):
         if params["random_state"] is not None and not isinstance(params["random_state"], int | np.integer):
             raise ArgumentError(bad(name, "random_state", params["random_state"], "an integer or None"))
         seed = int(params["random_state"] or 0)
-        how |= {"shuffle": params["shuffle"], "seed": seed, "operation": operation}
-        fitted, self.history_ = train_averaged(self, X, y, sample_weight, **how)
+        how |= {"shuffle": params["shuffle"], "seed": seed}
+        averaging = Averaging(name, "epoch", scale="auto")
+        fitted, self.history_ = train_averaged(self, X, y, sample_weight, averaging, **how)
         learnt = {k: v for k, v in vars(fitted).items() if k not in params}
         vars(self).update(learnt)
         if operation == "fit":

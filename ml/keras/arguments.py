@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...arrays.base import ArrayBase, as_array, make
-from ...arrays.chunking.rechunk import regrid
 from ...arrays.user_functions.travel.pickling import payload
-from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.grid import Grid
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import MapBlocks
+from ..rows import whole_rows
 from .inference import column
 
 __all__ = ["check_part", "refuse", "split", "weights_of"]
@@ -76,12 +76,12 @@ def weights_of(class_weight: Any, y: Any, sample_weight: Any) -> Any:
     labels = column(as_array("fit", "y", y))
     if labels.dtype.kind not in "biuf":
         raise ArgumentError(bad("fit", "class_weight", f"given with y of {labels.dtype}", "y of numbers"))
-    rows, *rest = labels.expr.grid.axes
-    labels = regrid(labels, Grid([rows, *(Axis.whole(a.length) for a in rest)]))
+    labels = whole_rows(labels)
     classes = np.array(sorted(class_weight), np.int64)
     task = _Weigh(classes, np.array([class_weight[c] for c in classes.tolist()], np.float32))
     operand_axes = ((0, *(None,) * (labels.ndim - 1)),)
-    return make(MapBlocks(payload("fit", task, (), {}), operand_axes), (labels,), Grid([rows]), np.float32)
+    grid = Grid(labels.expr.grid.axes[:1])
+    return make(MapBlocks(payload("fit", task, (), {}), operand_axes), (labels,), grid, np.float32)
 
 
 @dataclass(frozen=True)

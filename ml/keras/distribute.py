@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ...arrays.base import as_array_nocopy
 from ...graph.errors import ArgumentError, bad
-from ...workers.public_api import publish, warn
+from ...workers.public_api import publish
 from ..rows import some_weight
 from ..threads import warn_of_threads
-from ..training.asynchronous import STALENESS, Asynchronous
-from ..training.loop import is_async, period_of
-from ..training.outer import check_outer, outer_update
-from ..training.progress import Progress
-from ..training.rates import check_scale
-from ..training.rounds import Rounds
-from ..training.shards import Shards, cut_shards, warn_of_few_steps
+from ..training.asynchronous import STALENESS
+from ..training.averages import Averaging
+from ..training.loop import start_rounds
+from ..training.shards import Shards, cut_shards
 from .arguments import check_part, refuse, split, weights_of
-from .batches import measure_batch_size
-from .checkpoints import Progressed, check_path, read_checkpoint, write_checkpoint
+from .checkpoints import check_path, read_checkpoint
 from .checks import check_callbacks, check_compiled, check_labels, check_model, check_rows, count_of, held_out
-from .epochs import Epoch, collect_metrics, names_of
-from .gradients import gradient_rounds
 from .inference import build, column, evaluate_rows, list_metrics, predict
-from .listeners import build_metrics, listen, watch_loss
 from .models.recipe import Recipe
 from .models.replicas import import_ahead
-from .models.state import Variables
-from .pace import choose_pace, find_innermost
+from .pace import choose_pace
+from .training import KerasModel
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["Distributed", "distribute"]
 
-Values = np.ndarray[Any, Any]
 LARGE = 4096
 """Rows of a batch where a model predicts or evaluates."""
-LEFT = ("moments", "average", "rate")
-"""What outer steps leave alone."""
-HELD_OUT = 1024
-"""Rows of a batch where validation data is evaluated, at least."""
 
 
 class Distributed:
@@ -231,9 +215,7 @@ class Distributed:
         batch_size = 32 if batch_size is None else batch_size
         checkpoint_every = count_of("checkpoint_every", checkpoint_every)
         size = None if isinstance(batch_size, str) and batch_size == "auto" else count_of("batch_size", batch_size)
-        period_of("fit", average, 1)
-        check_scale("fit", scale_learning_rate)
-        check_outer("fit", average, outer_momentum, outer_learning_rate, outer_nesterov)
+        averaging = Averaging("fit", average, outer_momentum, outer_learning_rate, outer_nesterov, scale_learning_rate)
         if checkpoint is not None:
             check_path("checkpoint", checkpoint)
         ahead = import_ahead()
@@ -242,75 +224,30 @@ class Distributed:
             some_weight("fit", parts.arrays[2])
         build(self.model, parts.arrays[0])
         check_labels(self.model, parts)
-        pace = choose_pace(self.model, scale_learning_rate, average, len(parts))  # a checkpoint's rate may be another
+        pace = choose_pace(self.model, averaging, len(parts))  # a checkpoint's rate may be another
         before = None if resume is None else read_checkpoint(self.model, resume)
-        mine = Variables(self.model)
         recipe = Recipe.of(self.model, pace).shared(self.model)
-        state, own, lost = mine.shared(), mine.own(fresh=True), False
-        size = self.batch_size_ = measure_batch_size(recipe, parts, state, own) if size is None else size
-        whole = max(max(parts.sizes) // size, 1)
-        warn_of_few_steps("fit", parts, size, "give fewer shards, or a smaller batch_size")
-        period = min(period_of("fit", average, whole), whole)
-        some = tuple(np.asarray(a[: min(size, parts.sizes[0])].compute()) for a in parts.arrays)
-        names, count = names_of(recipe, some, state, own), -(-whole // period)
+        model = KerasModel(
+            self.model,
+            recipe,
+            parts,
+            averaging,
+            size,
+            shuffle=shuffle,
+            epochs=range(initial_epoch if before is None else before.epochs, epochs),
+            verbose=verbose,
+            callbacks=callback_list,
+            held=held,
+            checkpoint=checkpoint,
+            every=checkpoint_every,
+        )
         del ahead  # all have begun
-        _warn_of_apart(names.apart)
+        self.batch_size_ = model.size
         warn_of_threads()
-        work = Epoch(recipe, size, period, shuffle, names.means)
-        done = initial_epoch if before is None else before.epochs
-        rounds: Rounds | Asynchronous
-        if is_async(average):
-            run = range(done, epochs)
-            rounds = Asynchronous(work, state, own, parts, seed, names.means, run, count, staleness, names.sums)
-        elif isinstance(average, str) and average == "gradient":
-            rounds, count = gradient_rounds(recipe, mine, parts, seed, size, shuffle, names)
-        else:
-            outer = outer_update(state, outer_momentum, outer_learning_rate, outer_nesterov, LEFT)
-            rounds = Rounds(work, state, own, parts, seed, names.means, names.sums, outer)
-            if before is not None and outer is not None and before.speed:
-                rounds.kept = before.speed
-        if before is not None and before.own.shape == rounds.owns.shape:
-            rounds.owns = before.own
-        bar = Progress("fit", epochs, sum(parts.sizes), done, shown=verbose not in (0, 2))
-        seconds: list[float] = []
-        rate = mine.rate
-        if callback_list:
-            build_metrics(self.model, some)
-        listeners = listen(callback_list, self.model, epochs, verbose)
-        listeners.on_train_begin()
-        self.model.history.seconds = seconds
-        try:
-            with rounds, bar:
-                for epoch in range(done, epochs):
-                    listeners.on_epoch_begin(epoch)
-                    begin = time.perf_counter()
-                    rate = _take_rate(rounds, self.model, rate)
-                    logs = collect_metrics(recipe, names, rounds.epoch(epoch, count, bar), some)
-                    lost = lost or _is_lost(epoch, logs)
-                    keeps = checkpoint is not None and (epoch + 1) % checkpoint_every == 0
-                    # else nobody looks at the weights
-                    if callback_list or held is not None or keeps or epoch + 1 == epochs:
-                        Variables(self.model).put(rounds.state)
-                    logs |= _held_out(self.model, recipe, held, size, listeners)
-                    seconds.append(time.perf_counter() - begin)
-                    bar.epoch(epoch, logs)
-                    bar.hide()
-                    watch_loss(callback_list, logs, whole)
-                    listeners.on_epoch_end(epoch, logs)
-                    last = epoch + 1 == epochs or self.model.stop_training
-                    if last or keeps:
-                        _keep(self.model, rounds, checkpoint, epoch + 1)
-                    if last:
-                        break
-        except BaseException:
-            with contextlib.suppress(Exception):  # what failed may be what makes them
-                Variables(self.model).put(rounds.state)
-            raise
-        else:
-            self.model.optimizer.finalize_variable_values(self.model.trainable_variables)
-        finally:
-            listeners.on_train_end()
-        return self.model.history
+        start_rounds(model, parts, averaging, seed, staleness)
+        if before is not None:
+            model.restore(before, averaging)
+        return model.train()
 
     def predict(self, x: Any, batch_size: int | None = None, verbose: int | str = 0) -> Any:
         """Return the model's predictions: for a Windrow array a lazy one, block by block of rows.
@@ -441,60 +378,6 @@ def _shards(x: Any, y: Any, weight: Any, shards: int | None, shuffle: bool, seed
     if weight is not None:
         arrays.append(as_array_nocopy("fit", "sample_weight", weight))
     return cut_shards("fit", arrays, shards, shuffle, seed)
-
-
-def _held_out(
-    model: Any, recipe: Recipe, held: tuple[Any, Any, Any] | None, size: int, listeners: Any
-) -> dict[str, float]:
-    if held is None:
-        return {}
-    x, y, weight = held
-    listeners.on_test_begin()
-    metrics = evaluate_rows(model, x, y, max(size, HELD_OUT), weight, recipe)
-    listeners.on_test_end(metrics)
-    return {f"val_{name}": value for name, value in metrics.items()}
-
-
-def _warn_of_apart(names: tuple[str, ...]) -> None:
-    if names:
-        text = (
-            f"fit: what the metric {names[0]!r} keeps doesn't add up over shards; what is told of it is the mean of "
-            "the shards' values"
-        )
-        warn(text)
-
-
-def _is_lost(epoch: int, logs: dict[str, float]) -> bool:
-    """Warn where the loss is no number any more."""
-    lost = not np.isfinite(logs.get("loss", 0.0))
-    if lost:
-        text = f"fit: the loss of epoch {epoch + 1} is {logs['loss']}; look for NaN among the rows, or lower the rate"
-        warn(text, RuntimeWarning)
-    return lost
-
-
-def _keep(model: Any, rounds: Rounds | Asynchronous, path: str | Path | None, epochs: int) -> None:
-    """Hand the first shard's slots to the model, with which a later `fit` goes on, and write a checkpoint."""
-    kept, speed = rounds.owns, list(rounds.kept)
-    first = rounds.task.own.unpack(kept[0])
-    if "apart" in first:  # one optimiser for all
-        Variables(model).put_apart(first)
-        Variables(model).put_slots(speed)
-        speed = []
-    else:
-        Variables(model).put_own(first)
-    if path is not None:
-        if getattr(find_innermost(model.optimizer), "use_ema", False):  # a callback may have swapped the weights
-            Variables(model).put(rounds.state)
-        write_checkpoint(model, path, Progressed(epochs, kept, speed))
-
-
-def _take_rate(rounds: Rounds | Asynchronous, model: Any, before: float | None) -> float | None:
-    """Hand on the learning rate, which a callback may have set."""
-    rate = Variables(model).rate
-    if rate is not None and rate != before:
-        rounds.state = {**rounds.state, "rate": np.float64(rate)}
-    return rate
 
 
 publish(__name__)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays.base import ArrayBase, as_array, make
-from ...arrays.chunking.rechunk import regrid
 from ...arrays.execution.compute import compute
 from ...arrays.user_functions.travel.pickling import payload
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import MapBlocks
 from ...workers.public_api import warn
-from ..rows import some_weight, total
+from ..rows import some_weight, total, whole_rows
 from .backends.compiled_rounds import backend
 from .models.recipe import Recipe
 from .models.replicas import borrow_replica
@@ -50,7 +49,7 @@ def predict(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> Any:
     """Return a model's predictions, lazily for a Windrow array."""
     if not isinstance(X, ArrayBase):
         return model.predict(X, batch_size=batch_size, verbose=verbose)
-    rows = _rows("predict", X)
+    rows = whole_rows(as_array("predict", "x", X))
     build(model, rows)
     kind = "string" if rows.dtype.kind in "SU" else str(rows.dtype)
     output_spec = model.compute_output_spec(importlib.import_module("keras").KerasTensor(rows.shape, kind))
@@ -80,15 +79,14 @@ def evaluate_rows(
         with borrow_replica(recipe) as copy:
             copy.variables.put(state)
             return copy.counters.order(copy.test(ndarrays, batch_size))
-    rows = _rows("evaluate", X)
+    rows = whole_rows(as_array("evaluate", "x", X))
     arguments = ("y", "sample_weight")
     rest = [as_array("evaluate", name, one) for name, one in zip(arguments, inputs[1:], strict=False)]
     arrays = [rows, *(column(one) if i == 0 else one for i, one in enumerate(rest))]
     _check_lengths(arrays)
     if weight is not None:
         some_weight("evaluate", arrays[2])
-    first = rows.expr.grid.axes[0]
-    arrays = [regrid(a, Grid([first, *(Axis.whole(n) for n in a.shape[1:])])) for a in arrays]
+    arrays = [whole_rows(a, rows.expr.grid.axes[0]) for a in arrays]
     ones = tuple((np.ones if i == 2 else np.zeros)((1, *a.shape[1:]), a.dtype) for i, a in enumerate(arrays))
     with borrow_replica(recipe) as copy:
         copy.variables.put(state)
@@ -173,9 +171,3 @@ def evaluate(*given: Any) -> Values:
         copy.variables.put(weights)
         metrics = copy.test(tuple(rows), size)
         return np.concatenate([[count], [metrics[n] * count for n in names.means], copy.counters.sums()])
-
-
-def _rows(operation: str, X: Any) -> Array:
-    array = as_array(operation, "x", X)
-    first, *rest = array.expr.grid.axes
-    return regrid(array, Grid([first, *(Axis.whole(a.length) for a in rest)]))

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..training.rates import ADAPTIVE, PLAIN, WARM, rate_factor
+from ..training.averages import ADAPTIVE, PLAIN, WARM
+
+if TYPE_CHECKING:
+    from ..training.averages import Averaging
 
 __all__ = ["Pace", "choose_pace", "find_innermost"]
 
@@ -68,16 +71,16 @@ class Pace:
         return rate * (1.0 + (self.rate - 1.0) * part)
 
 
-def choose_pace(model: Any, scale: bool | str, average: Any, shards: int) -> Pace:
+def choose_pace(model: Any, averaging: Averaging, shards: int) -> Pace:
     """Return the pace of a model's copies on so many shards."""
     keras = importlib.import_module("keras")
     optimizer = find_innermost(model.optimizer)
     step, longest = float(optimizer.learning_rate), ADAPTIVE
     if isinstance(optimizer, keras.optimizers.SGD):
         step, longest = step / (1 - min(optimizer.momentum, MOST)), PLAIN
-    steps = 1 if isinstance(average, str) and average == "gradient" else shards
-    factor = rate_factor(scale, average, shards, step, longest)
-    return Pace(steps, factor, WARM if scale == "auto" and factor != 1.0 else 0)
+    factor = averaging.rate_factor(shards, step, longest)
+    warm = WARM if averaging.scale == "auto" and factor != 1.0 else 0
+    return Pace(1 if averaging.by_gradient else shards, factor, warm)
 
 
 def find_innermost(optimizer: Any) -> Any:

@@ -24,8 +24,8 @@ from ...arrays.creation.from_data import from_array
 from ...graph.arguments import check_integer
 from ...graph.errors import ClusterError
 from ...scheduler.session.cluster import session
-from ..averaging.tasks import RoundMetrics, Task, join_rounds
 from .state import StateLayout
+from .tasks import RoundMetrics, Task, join_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,13 +36,11 @@ if TYPE_CHECKING:
     from .progress import Progress
     from .shards import Shards
 
-__all__ = ["PUSHES", "STALENESS", "Asynchronous"]
+__all__ = ["STALENESS", "Asynchronous"]
 
 Values = np.ndarray[Any, Any]
 TICK = 0.1
 STALENESS = 4
-PUSHES = 16
-"""Rounds of an epoch where nothing else is said: the shorter they are, the nearer it comes to averaging."""
 
 
 @dataclass
@@ -75,7 +73,7 @@ class Asynchronous:
         How many rounds a shard may be ahead of the slowest when it begins one.
     """
 
-    kept: tuple[Any, ...] = ()
+    kept: Any = ()
     """Of the shared state's moves nothing is kept, see `Rounds.kept`."""
 
     def __init__(

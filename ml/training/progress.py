@@ -35,7 +35,7 @@ class Progress:
 
     def __init__(self, name: str, epochs: int, rows: int = 0, done: int = 0, *, shown: bool = True) -> None:
         self._name, self._epochs, self.rows = name, epochs, rows
-        self._first = self._done = done
+        self.first = self._done = done
         self._seen = 0.0
         self._told: dict[str, float] = {}
         self._display = Display(config.progress if shown else "off", DELAY, "row")
@@ -72,6 +72,6 @@ class Progress:
 
     def _state(self) -> BarState:
         metrics_text = ", ".join(f"{name} {value:.4g}" for name, value in self._told.items())
-        total = max(1, self.rows) * max(1, self._epochs - self._first)
+        total = max(1, self.rows) * max(1, self._epochs - self.first)
         now = min(self._done + 1, self._epochs)
         return BarState(min(self._seen, total), total, f"{self._name} epoch {now}/{self._epochs}", metrics_text)

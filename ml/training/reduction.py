@@ -19,14 +19,14 @@ from ...arrays.chunking.rechunk import regrid
 from ...arrays.user_functions.travel.pickling import payload
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction, MapBlocks
-from ..averaging.tasks import NEW, only_reads
+from .tasks import NEW, only_reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...arrays.array import Array
-    from ..averaging.tasks import Task
     from .state import StateLayout
+    from .tasks import Task
 
 __all__ = ["UpdateStep", "reduce_rows", "update_state", "whole"]
 

@@ -15,17 +15,17 @@ import numpy as np
 
 from ...arrays.creation.from_data import from_array
 from ...graph.expr import names
-from ..averaging.tasks import Task, Update, join_rounds
 from .reduction import UpdateStep, reduce_rows, update_state, whole
 from .state import StateLayout
+from .tasks import Task, Update, join_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...arrays.array import Array
-    from ..averaging.tasks import RoundMetrics
     from .progress import Progress
     from .shards import Shards
+    from .tasks import RoundMetrics
 
 __all__ = ["Rounds"]
 

@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays.base import as_array_nocopy
-from ...arrays.chunking.rechunk import regrid
-from ...arrays.execution.compute import persist
+from ...arrays.execution.compute import compute, persist
 from ...arrays.ops.moves.taking import take_positions
 from ...graph.arguments import check_integer
-from ...graph.chunks.grid import Axis, Grid
+from ...graph.chunks.grid import Axis
 from ...graph.errors import ShapeError, bad
 from ...scheduler.session.cluster import cluster
 from ...workers.public_api import warn
+from ..rows import whole_rows
 
 if TYPE_CHECKING:
     from ...arrays.array import Array
 
 __all__ = ["Shards", "cut_shards", "warn_of_few_steps"]
 
+Values = np.ndarray[Any, Any]
 FEW_STEPS = 8
 """Of a shard in an epoch: with fewer a network learns less than from one shard."""
 
@@ -47,6 +48,11 @@ class Shards:
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    def first(self, count: int) -> tuple[Values, ...]:
+        """Return the first rows of the first shard, at most so many, in memory."""
+        rows = compute(*(a[: min(count, self.sizes[0])] for a in self.arrays))
+        return tuple(np.asarray(r) for r in rows)
 
 
 def cut_shards(
@@ -86,9 +92,9 @@ def cut_shards(
         if labels is not None:  # rows of a class follow each other, and are dealt out in turn
             dealt = order[np.argsort(labels[order], kind="stable")]
             order = np.concatenate([dealt[i::count] for i in range(count)])
-        moved = [take_positions("shuffle", _whole(a), 0, order, axis) for a in lazy_arrays]
+        moved = [take_positions("shuffle", whole_rows(a), 0, order, axis) for a in lazy_arrays]
     else:
-        moved = [regrid(a, Grid([axis, *_whole(a).expr.grid.axes[1:]])) for a in lazy_arrays]
+        moved = [whole_rows(a, axis) for a in lazy_arrays]
     return Shards(persist(*moved), tuple(sizes))
 
 
@@ -98,12 +104,6 @@ def warn_of_few_steps(operation: str, shards: Shards, size: int, advice: str) ->
     if len(shards) > 1 and steps < FEW_STEPS:
         taken = f"each of {len(shards)} shards takes only {max(steps, 1)} steps an epoch, and learns the less"
         warn(f"{operation}: {taken}; {advice}")
-
-
-def _whole(array: Array) -> Array:
-    """Return the array with whole rows in its chunks."""
-    first, *rest = array.expr.grid.axes
-    return regrid(array, Grid([first, *(Axis.whole(a.length) for a in rest)]))
 
 
 def shards_for(operation: str, shards: int | None) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..averaging.tasks import Round
+    from .tasks import Round
 
     Values = np.ndarray[Any, Any]
 

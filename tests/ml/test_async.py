@@ -18,9 +18,9 @@ from sklearn.neural_network import MLPRegressor
 
 import windrow as wr
 from windrow.ml import Averaged, train
-from windrow.ml.averaging.tasks import RoundMetrics
 from windrow.ml.training.asynchronous import Asynchronous
 from windrow.ml.training.shards import cut_shards
+from windrow.ml.training.tasks import RoundMetrics
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*steps an epoch:UserWarning")
 

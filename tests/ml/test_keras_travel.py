@@ -9,8 +9,8 @@ import pytest
 import windrow as wr
 from windrow.arrays.user_functions.travel.pickling import payload
 from windrow.ml import distribute
-from windrow.ml.averaging import reduction, tasks
 from windrow.ml.keras.models.state import Variables
+from windrow.ml.training import reduction, tasks
 from windrow.ml.training.state import StateLayout
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*steps an epoch:UserWarning")

@@ -39,8 +39,8 @@ def watched(function):
         return function(*args, **keywords)
     return call
 
-for name in ("cluster", "directions", "linear_model", "logistic", "naive_bayes"):
-    module = getattr(windrow.ml, name)
+for name in ("cluster", "estimators.directions", "linear_model", "estimators.logistic", "naive_bayes"):
+    module = sys.modules[f"windrow.ml.{name}"]
     module.total = watched(module.total)
 windrow.ml.training.rounds.Rounds.run = watched(windrow.ml.training.rounds.Rounds.run)
 

@@ -11,12 +11,12 @@ from sklearn.neural_network import MLPRegressor
 
 import windrow as wr
 from windrow.ml import Averaged, train
-from windrow.ml.averaging import rounds as rounds_module
-from windrow.ml.averaging.tasks import RoundMetrics
 from windrow.ml.training import reduction
-from windrow.ml.training.outer import outer_update
+from windrow.ml.training import rounds as rounds_module
+from windrow.ml.training.averages import outer_update
 from windrow.ml.training.rounds import Rounds
 from windrow.ml.training.shards import cut_shards
+from windrow.ml.training.tasks import RoundMetrics
 
 START = {
     "w": np.linspace(0, 1, 40_001, dtype="f4"),

@@ -14,12 +14,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 import windrow as wr
 from windrow.ml import Averaged, train
-from windrow.ml.averaging import rounds as rounds_module
-from windrow.ml.averaging.tasks import RoundMetrics
 from windrow.ml.linear_model import SGDRegressor as Ours
+from windrow.ml.training import rounds as rounds_module
 from windrow.ml.training.rounds import Rounds
 from windrow.ml.training.shards import cut_shards
 from windrow.ml.training.state import StateLayout
+from windrow.ml.training.tasks import RoundMetrics
 
 
 @pytest.fixture(scope="module")

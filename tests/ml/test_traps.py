@@ -12,14 +12,14 @@ from sklearn.neural_network import MLPRegressor
 import windrow as wr
 from windrow.ml import Averaged
 from windrow.ml.averaging.averageable import averageable
-from windrow.ml.averaging.tasks import Round
-from windrow.ml.averaging.training import _Epoch
+from windrow.ml.averaging.work import EstimatorWork
 from windrow.ml.linear_model import SGDClassifier as Ours
 from windrow.ml.linear_model import SGDRegressor as OursRegressor
 from windrow.ml.neural_network import MLPClassifier as OursClassifier
 from windrow.ml.neural_network import MLPRegressor as OursNetwork
 from windrow.ml.training.shuffling import in_order, shuffle_rows
 from windrow.ml.training.state import StateLayout
+from windrow.ml.training.tasks import Round
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*steps an epoch:UserWarning")
 
@@ -36,7 +36,7 @@ def epoch_of(estimator, rows, classes=None, *, shuffle=True):
     """Return the work of an epoch with its starting state."""
     kind = averageable("fit", estimator)
     template = kind.template(estimator, classes, [r[:2] for r in rows], 0)
-    return _Epoch(template, kind, classes, shuffle, False, (len(rows[0]),), 1), kind, template
+    return EstimatorWork(template, kind, classes, shuffle, False, (len(rows[0]),), 1), kind, template
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

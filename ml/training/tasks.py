@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...arrays.array import Array
-    from ..training.state import StateLayout
+    from .state import StateLayout
 
 __all__ = ["NEW", "Round", "RoundMetrics", "Task", "Update", "join_rounds", "only_reads"]
 

@@ -1,0 +1,253 @@
+"""Training a Keras model on shards: what the driver does by epochs, and what copies show ahead."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+from ...workers.public_api import warn
+from ..training.batching import find_batch_size
+from ..training.loop import GradientStart, Trainable, run_epochs
+from ..training.progress import Progress
+from ..training.shards import warn_of_few_steps
+from .backends.compiled_rounds import backend
+from .checkpoints import Progressed, write_checkpoint
+from .inference import evaluate_rows
+from .listeners import build_metrics, listen, watch_loss
+from .metrics import plain_logs
+from .models.replicas import borrow_replica
+from .models.state import Variables
+from .pace import find_innermost
+from .work import KerasWork
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..training.averages import Averaging
+    from ..training.shards import Shards
+    from ..training.tasks import RoundMetrics
+    from .metrics import Names
+    from .models.recipe import Recipe
+
+__all__ = ["KerasModel"]
+
+Values = np.ndarray[Any, Any]
+LEFT = ("moments", "average", "rate")
+"""What outer steps leave alone."""
+HELD_OUT = 1024
+"""Rows of a batch where validation data is evaluated, at least."""
+FEW, MANY, ENOUGH = 64, 2048, 0.02
+"""Batches whose time is measured; so many where they take fewer seconds than that."""
+
+
+class KerasModel(Trainable):
+    """Trains copies of a Keras model, which has the averaged weights whenever somebody looks at them.
+
+    Parameters
+    ----------
+    model : keras.Model
+    recipe : Recipe
+        Of its copies.
+    shards : Shards
+    averaging : Averaging
+    size : int, optional
+        Rows of a batch; None: it is measured.
+    shuffle : bool
+    epochs : range
+    verbose : int or "auto"
+    callbacks : list of keras.callbacks.Callback
+    held : tuple, optional
+        Validation data.
+    checkpoint : path, optional
+    every : int
+        After how many epochs it is written.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        recipe: Recipe,
+        shards: Shards,
+        averaging: Averaging,
+        size: int | None,
+        *,
+        shuffle: bool,
+        epochs: range,
+        verbose: int | str,
+        callbacks: list[Any],
+        held: tuple[Any, Any, Any] | None,
+        checkpoint: str | Path | None,
+        every: int,
+    ) -> None:
+        mine = Variables(model)
+        state, own = mine.shared(), mine.own(fresh=True)
+        if size is None:
+            size = find_batch_size("fit", shards, lambda rows: batch_seconds(recipe, rows, state, own))
+        most = max(shards.sizes)
+        whole, some = max(most // size, 1), shards.first(size)
+        warn_of_few_steps("fit", shards, size, "give fewer shards, or a smaller batch_size")
+        names = names_of(recipe, some, state, own)
+        _warn_of_apart(names.apart)
+        super().__init__(
+            work=KerasWork(recipe, size, averaging.period(whole), shuffle, names.means),
+            state=state,
+            own=own,
+            means=names.means,
+            sums=names.sums,
+            left=LEFT,
+            epochs=epochs,
+            count=-(-most // size) if averaging.by_gradient else averaging.rounds(whole),
+            progress=Progress("fit", epochs.stop, sum(shards.sizes), epochs.start, shown=verbose not in (0, 2)),
+        )
+        self.size = size
+        self._model, self._recipe, self._batches, self._some, self._names = model, recipe, whole, some, names
+        self._callbacks, self._held, self._checkpoint, self._every = callbacks, held, checkpoint, every
+        self._verbose, self._rate, self._lost = verbose, mine.rate, False
+        self._listeners: Any = None
+
+    def start_gradients(self) -> GradientStart:
+        """See `Trainable`.
+
+        Raises
+        ------
+        ArgumentError
+            The optimiser scales the loss by what it meets, which the shards don't know.
+        """
+        mine = Variables(self._model)
+        if mine.scales_loss:
+            expected = "another value for an optimizer that scales the loss"
+            raise ArgumentError(bad("fit", "average", "gradient", expected))
+        gradients = [np.zeros_like(w) for w in self.state["weights"][: mine.trained]]
+        return GradientStart({"gradients": gradients, **mine.untrained()}, mine.own_apart(fresh=True), mine.slots())
+
+    def restore(self, before: Progressed, averaging: Averaging) -> None:
+        """Go on as a checkpoint says, as far as there are as many shards."""
+        if averaging.moves and before.speed:
+            self.rounds.kept = before.speed
+        if before.own.shape == self.rounds.owns.shape:
+            self.rounds.owns = before.own
+
+    def train(self) -> Any:
+        """Run the epochs; return Keras's history. After an error, too, the model has what was averaged."""
+        model = self._model
+        if self._callbacks:
+            build_metrics(model, self._some)
+        self._listeners = listen(self._callbacks, model, self.epochs.stop, self._verbose)
+        self._listeners.on_train_begin()
+        model.history.seconds = self.history.seconds
+        try:
+            with self.progress:
+                run_epochs(self)
+        except BaseException:
+            with contextlib.suppress(Exception):  # what failed may be what makes them
+                self._put()
+            raise
+        else:
+            model.optimizer.finalize_variable_values(model.trainable_variables)
+        finally:
+            self._listeners.on_train_end()
+        return model.history
+
+    def begin(self, epoch: int) -> None:
+        """See `Trainable`; hands on the learning rate, which a callback may have set."""
+        self._listeners.on_epoch_begin(epoch)
+        before, self._rate = self._rate, Variables(self._model).rate
+        if self._rate is not None and self._rate != before:
+            self.rounds.state = {**self.rounds.state, "rate": np.float64(self._rate)}
+
+    def score(self, epoch: int, metrics: RoundMetrics) -> dict[str, Any]:
+        """See `Trainable`."""
+        with borrow_replica(self._recipe) as copy:
+            logs = copy.collect_metrics(self._names, metrics.means, metrics.sums, self._some)
+        self._lost = self._lost or _is_lost(epoch, logs)
+        if self._callbacks or self._held is not None or self._keeps(epoch) or epoch == self.epochs[-1]:
+            self._put()  # else nobody looks at the weights
+        if self._held is not None:
+            x, y, weight = self._held
+            self._listeners.on_test_begin()
+            held_logs = evaluate_rows(self._model, x, y, max(self.size, HELD_OUT), weight, self._recipe)
+            self._listeners.on_test_end(held_logs)
+            logs |= {f"val_{name}": value for name, value in held_logs.items()}
+        return logs
+
+    def ends(self, epoch: int, scores: dict[str, Any]) -> bool:
+        """See `Trainable`."""
+        self.progress.hide()
+        watch_loss(self._callbacks, scores, self._batches)
+        self._listeners.on_epoch_end(epoch, scores)
+        last = epoch == self.epochs[-1] or bool(self._model.stop_training)
+        if last or self._keeps(epoch):
+            self._keep(epoch + 1)
+        return last
+
+    def _put(self) -> None:
+        Variables(self._model).put(self.rounds.state)
+
+    def _keeps(self, epoch: int) -> bool:
+        return self._checkpoint is not None and (epoch + 1) % self._every == 0
+
+    def _keep(self, epochs: int) -> None:
+        """Hand the first shard's slots to the model, with which a later `fit` goes on, and write a checkpoint."""
+        kept, speed, variables = self.rounds.owns, list(self.rounds.kept), Variables(self._model)
+        first = self.rounds.task.own.unpack(kept[0])
+        if "apart" in first:  # one optimiser for all
+            variables.put_apart(first)
+            variables.put_slots(speed)
+            speed = []
+        else:
+            variables.put_own(first)
+        if self._checkpoint is not None:
+            if getattr(find_innermost(self._model.optimizer), "use_ema", False):  # a callback may have swapped weights
+                self._put()
+            write_checkpoint(self._model, self._checkpoint, Progressed(epochs, kept, speed))
+
+
+def names_of(recipe: Recipe, some: tuple[Values, ...], state: Any, own: Any) -> Names:
+    """Return the names of what training tells, by training a copy on some rows; nothing remains of it."""
+    with borrow_replica(recipe) as copy:
+        copy.variables.put(state, own)
+        copy.model.reset_metrics()
+        backend().find_metrics(copy.model, some)  # it builds the metrics
+        apart = copy.apart(some)
+        copy.model.reset_metrics()
+        return copy.counters.names(plain_logs(backend().find_metrics(copy.model, some)), apart)
+
+
+def batch_seconds(recipe: Recipe, rows: tuple[Values, ...], state: Any, own: Any) -> float:
+    """Return the seconds a batch of all rows: the least of three times so many batches as take long enough to tell."""
+    with borrow_replica(recipe) as copy:
+
+        def time_batches(count: int) -> float:
+            begin = time.perf_counter()
+            blocks = np.zeros(count, np.int64)
+            copy.train(lambda: copy.variables.put(state, own), rows, len(rows[0]), blocks, None)
+            return time.perf_counter() - begin
+
+        count = FEW
+        time_batches(count)  # compiles
+        if time_batches(count) < ENOUGH:  # most of it would be the call
+            count = MANY
+            time_batches(count)
+        return min(time_batches(count) for _ in range(3)) / count
+
+
+def _is_lost(epoch: int, logs: dict[str, float]) -> bool:
+    """Warn where the loss is no number any more."""
+    lost = not np.isfinite(logs.get("loss", 0.0))
+    if lost:
+        text = f"fit: the loss of epoch {epoch + 1} is {logs['loss']}; look for NaN among the rows, or lower the rate"
+        warn(text, RuntimeWarning)
+    return lost
+
+
+def _warn_of_apart(names: tuple[str, ...]) -> None:
+    if names:
+        text = (
+            f"fit: what the metric {names[0]!r} keeps doesn't add up over shards; what is told of it is the mean of "
+            "the shards' values"
+        )
+        warn(text)

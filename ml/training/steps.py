@@ -1,0 +1,333 @@
+"""Training any model on the chunks: `windrow.ml.train`, with a step of the user's own."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...arrays.user_functions.travel.pickling import payload
+from ...graph.arguments import check_integer
+from ...graph.errors import ArgumentError, DTypeError, WindrowError, bad
+from ...workers.public_api import publish
+from ...workers.shared.shared_objects import as_ranks_see
+from .asynchronous import STALENESS
+from .averages import Averaging
+from .batching import FIRST, find_batch_size
+from .loop import GradientStart, History, ShardWork, Trainable, run_epochs, start_rounds
+from .progress import Progress
+from .shards import cut_shards
+from .shuffling import order_of
+from .state import StateLayout, map_leaves
+from .tasks import NEW, Round, RoundMetrics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["train"]
+
+Values = np.ndarray[Any, Any]
+ENOUGH = 0.03
+"""Seconds for which a batch size is measured."""
+
+
+def train(
+    step: Callable[..., Any],
+    state: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    epochs: int = 1,
+    average: str | int | tuple[str, int] = "epoch",
+    batch_size: int | str = 32,
+    shards: int | None = None,
+    shuffle: bool = True,
+    seed: int = 0,
+    staleness: int = STALENESS,
+    outer_momentum: float = 0.0,
+    outer_learning_rate: float = 1.0,
+    outer_nesterov: bool = False,
+    update: Callable[[Any, Any], Any] | None = None,
+    callback: Callable[[int, Any, dict[str, float]], Any] | None = None,
+    verbose: bool = True,
+) -> tuple[Any, History]:
+    """Train any model on the chunks: a step of the user's on batches of each shard, states averaged.
+
+    Parameters
+    ----------
+    step : callable
+        `step(state, X, y) -> state` or `(state, metrics)`: takes a batch of rows as NumPy arrays (without y where there
+        is none), returns the new state and means over the batch, such as {"loss": 0.5}: the same names each time. It
+        may use any library, and may write into the arrays that it is given. It is called once ahead, on the driver,
+        to see what it gives.
+    state : array, or nested dict, list, tuple or dataclass of arrays
+        At the start; whatever `numpy.asarray` takes will do. Floats are averaged by the rows that each shard saw; of
+        integers the greatest is taken. Each array keeps its shape and dtype.
+    X, y : array
+        A row for each sample: Windrow arrays, or others, which are cut into shards. `y` may be left out.
+    epochs : int
+        Passes over all rows.
+    average : {"epoch", "batch", "gradient", "async"}, int or ("async", int)
+        When states are averaged: after each epoch, each batch, or so many batches. "gradient": `step` returns a
+        gradient (arrays in any nesting) in the place of a state, or (gradient, metrics); gradients are averaged over
+        the shards by rows at each batch (integers as float64), and `update` makes the new state of the mean, in one
+        place.
+        "async": no shard waits for another; 16 times in each of its epochs (after so many of its batches) it adds its
+        change, by its share of the rows, to the state that all share, and goes on from there. When all keep step that
+        comes to averaging as often.
+    batch_size : int or "auto"
+        Rows of a batch; the last one of a shard may have fewer. "auto": doubled from 32 as long as that gives at least
+        15 % more rows a second, as memory suffices, and so that a shard makes 16 steps an epoch. It is measured on the
+        driver and told by `history.batch_size`; to get the same state again, give that number.
+    shards : int, optional
+        None: the number of ranks (of threads, on the embedded engine).
+    shuffle : bool
+        Whether rows are shuffled over all shards at first, and within shards in each epoch.
+    seed : int
+        The same seed and number of shards give the same state to the bit on any ranks; not with "async", where it
+        depends on who comes first.
+    staleness : int
+        With "async": how many rounds a shard may be ahead of the slowest (Ho et al., 2013).
+    outer_momentum : float
+        Momentum of the averages, each of which is a step of the state's floats from what they were before (BMUF; Chen
+        and Huo, 2016). It wants a short period: over whole epochs it tends to oscillate.
+    outer_learning_rate : float
+        Of these steps: by how much of the way to the average they go.
+    outer_nesterov : bool
+        Whether they are Nesterov's: each shard goes on from where the momentum will lead.
+    update : callable, optional
+        With "gradient": `update(state, gradient) -> state`, called once for each batch. What an optimiser keeps is part
+        of the state.
+    callback : callable, optional
+        `callback(epoch, state, metrics)` after each epoch; training ends early when it returns True. With "async" an
+        epoch is over when every shard has done it; some may be further.
+    verbose : bool
+        Whether long training shows a progress bar; at a terminal only, unless `config.progress` says otherwise.
+
+    Returns
+    -------
+    state : array, or nested dict, list, tuple or dataclass of arrays
+        As it came in, of NumPy arrays: the average over the shards after the last epoch.
+    history : History
+        What the step told, by epochs.
+
+    Raises
+    ------
+    ArgumentError
+        An argument is none of what it may be; `step` can't be pickled, or gives a state of another structure, or other
+        metrics than at first.
+    ShapeError
+        `y` hasn't a row for each of X's, or `step` gives arrays of other shapes than the state's.
+    DTypeError
+        A metric is no number.
+    Exception
+        What the step raises.
+
+    Notes
+    -----
+    The state depends on the rows, `shards`, `seed` and `batch_size`, not on chunks, ranks or their schedule; with
+    "async" it does depend on these.
+
+    References
+    ----------
+    Asynchronous: J. Dean et al.: Large scale distributed deep networks, NIPS (2012). S. Zhang, A. Choromanska,
+    Y. LeCun: Deep learning with elastic averaging SGD, NIPS (2015). Q. Ho et al.: More effective distributed ML via a
+    stale synchronous parallel parameter server, NIPS (2013).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> from windrow.ml import train
+    >>> def step(w, X, y):
+    ...     off = X @ w - y
+    ...     return w - 0.1 * X.T @ off / len(y), {"loss": float((off**2).mean())}
+    >>> X = wr.random.default_rng(1).normal(size=(4000, 2), chunks=(1000, 2))
+    >>> w, history = train(step, np.zeros(2), X, X[:, 0] * 2 - X[:, 1], epochs=3, shards=2)
+    >>> w.round(3)
+    array([ 2., -1.])
+    """
+    auto = isinstance(batch_size, str) and batch_size == "auto"
+    for name, value in (("epochs", epochs), ("batch_size", 1 if auto else batch_size)):
+        check_integer("train", name, value, 1, expected="" if name == "epochs" else "an integer from 1 on, or 'auto'")
+    seed = check_integer("train", "seed", seed, 0)
+    if not isinstance(shuffle, bool | np.bool_):
+        raise ArgumentError(bad("train", "shuffle", shuffle, "True or False"))
+    for name, function in (("step", step), ("callback", callback)):
+        if not callable(function) and (name == "step" or function is not None):
+            raise ArgumentError(bad("train", name, function, "a function"))
+    StateLayout.of(state)  # what is wrong with these is told before rows are moved
+    payload("train", step, (), {})
+    averaging = Averaging("train", average, outer_momentum, outer_learning_rate, outer_nesterov)
+    if averaging.by_gradient != (update is not None) or not (update is None or callable(update)):
+        raise ArgumentError(bad("train", "update", update, "a function with average='gradient', else None"))
+    with Progress("train", epochs, shown=verbose) as progress:
+        parts = cut_shards("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
+        progress.rows = sum(parts.sizes)
+        trial = _Trial(*as_ranks_see((step, update)), state)
+        names, zero = trial.run(parts.first(FIRST if auto else int(batch_size)))
+        size = find_batch_size("train", parts, trial.seconds) if auto else int(batch_size)
+        batches = max(-(-n // size) for n in parts.sizes)
+        model = UserModel(
+            work=StepWork(step, size, averaging.period(batches), shuffle, names, update),
+            state=state,
+            means=names or (),
+            epochs=range(epochs),
+            count=averaging.rounds(batches),
+            progress=progress,
+            history=History(batch_size=size),
+            zero=zero,
+            callback=callback,
+        )
+        start_rounds(model, parts, averaging, int(seed), staleness)
+        run_epochs(model)
+        return model.rounds.state, model.history
+
+
+@dataclass(frozen=True)
+class StepWork(ShardWork):
+    """Runs a user's step over the batches of one round.
+
+    Attributes
+    ----------
+    step : callable
+    size, period : int
+        Rows of a batch, batches of a round.
+    shuffle : bool
+    names : tuple of str, optional
+        Of what the step tells; None where it tells nothing.
+    change : callable, optional
+        The user's update, where the step gives gradients.
+    """
+
+    step: Callable[..., Any]
+    size: int
+    period: int
+    shuffle: bool
+    names: tuple[str, ...] | None
+    change: Callable[[Any, Any], Any] | None = None
+
+    def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
+        count = len(rows[0])
+        begin, end = at.number * self.period * self.size, min((at.number + 1) * self.period * self.size, count)
+        if begin >= end:
+            return state, own, RoundMetrics(0.0)
+        order = order_of(at, count) if self.shuffle else np.arange(count)
+        sums = dict.fromkeys(self.names or (), 0.0)
+        for lo in range(begin, end, self.size):
+            mine = order[lo : min(lo + self.size, end)]
+            state = self.step(state, *(np.take(r, mine, axis=0) for r in rows))
+            if self.names is None:
+                continue
+            if not isinstance(state, tuple) or len(state) != 2:
+                raise ArgumentError(bad("train", "result of step", type(state).__name__, "(state, metrics), as before"))
+            state, metrics = state
+            for name, value in _numbers(metrics, self.names).items():
+                sums[name] += value * len(mine)
+        return state, own, RoundMetrics(float(end - begin), {n: v / (end - begin) for n, v in sums.items()})
+
+    def gradient(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
+        """See `ShardWork`: a round is a batch, of which the step returns the gradient."""
+        gradient, own, metrics = self(state, own, at, *rows)
+        return gradient if metrics.rows else None, own, metrics
+
+    def update(self, state: Any, slots: Any, mean: Any) -> tuple[Any, Any]:
+        """See `ShardWork`."""
+        assert self.change is not None
+        return self.change(state, mean), slots
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class UserModel(Trainable):
+    """Trains a state by a user's step; `callback` is called after each epoch, `zero` is such as a gradient."""
+
+    zero: Any
+    callback: Callable[..., Any] | None
+
+    def start_gradients(self) -> GradientStart:
+        """See `Trainable`."""
+        return GradientStart(self.zero, (), ())
+
+    def score(self, epoch: int, metrics: RoundMetrics) -> dict[str, float]:
+        """See `Trainable`."""
+        return metrics.means
+
+    def ends(self, epoch: int, scores: dict[str, float]) -> bool:
+        """See `Trainable`."""
+        if self.callback is None:
+            return False
+        self.progress.hide()
+        return bool(self.callback(epoch, self.rounds.state, dict(scores)))
+
+
+class _Trial:
+    """Steps on the driver ahead of the training, which show what a step gives and how long it takes.
+
+    What they give is dropped.
+    """
+
+    def __init__(self, step: Callable[..., Any], update: Callable[[Any, Any], Any] | None, state: Any) -> None:
+        self._step, self._update = step, update
+        self._layout = StateLayout.of(state)
+        self._packed = self._layout.pack(state)
+
+    def run(self, rows: tuple[Values, ...]) -> tuple[tuple[str, ...] | None, Any]:
+        """Return the names of what a step tells (None: nothing), and zeros such as its gradient, where it gives one."""
+        layout, update = self._layout, self._update
+        returned = self._step(layout.unpack(self._packed), *rows)
+        pair = isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict)
+        tells = pair and (update is not None or not _is(layout, returned))
+        new, zero = (returned[0] if tells else returned), None
+        if update is not None:
+            gradients = StateLayout.of(map_leaves(_as_float, "", StateLayout.of(new).zeros()))
+            zero = gradients.zeros()
+            new = update(layout.unpack(self._packed), gradients.unpack(gradients.pack(new)))
+        layout.pack(new, name=NEW)
+        if not tells:
+            return None, zero
+        metrics = returned[1]
+        if "rows" in metrics or not all(isinstance(name, str) for name in metrics):
+            raise ArgumentError(bad("train", "metrics of step", list(metrics), "names as strings, none of them 'rows'"))
+        return tuple(_numbers(metrics, tuple(metrics))), zero
+
+    def seconds(self, rows: tuple[Values, ...]) -> float:
+        """Return how long a step on some rows takes at least."""
+        best, begin = np.inf, time.perf_counter()
+        while time.perf_counter() - begin < ENOUGH:
+            mine, copies = self._layout.unpack(self._packed), [r.copy() for r in rows]
+            at = time.perf_counter()
+            self._step(mine, *copies)
+            best = min(best, time.perf_counter() - at)
+        return float(best)
+
+
+def _as_float(_: str, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array of a gradient; integers as floats, since the mean of these would be the greatest."""
+    return array.astype(np.float64) if array.dtype.kind in "biu" else array
+
+
+def _is(layout: StateLayout, value: Any) -> bool:
+    """Tell whether something is a state of a layout: a pair of which one is a dict may be one."""
+    try:
+        layout.pack(value)
+    except WindrowError:
+        return False
+    return True
+
+
+def _numbers(metrics: Any, names: tuple[str, ...]) -> dict[str, float]:
+    if not isinstance(metrics, dict) or metrics.keys() != set(names):
+        came = sorted(map(str, metrics)) if isinstance(metrics, dict) else type(metrics).__name__
+        raise ArgumentError(bad("train", "metrics of step", came, f"{sorted(names)}, as with the first batch"))
+    numbers = {}
+    for name, value in metrics.items():
+        try:
+            numbers[name] = float(value)
+        except (TypeError, ValueError) as error:
+            raise DTypeError(bad("train", f"metrics of step[{name!r}]", value, "a number")) from error
+    return numbers
+
+
+publish(__name__)
