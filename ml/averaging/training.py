@@ -11,9 +11,10 @@ from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
 from ..rows import same_features, samples, some_weight
 from ..training.averages import ADAPTIVE, PLAIN, PUSHES
-from ..training.loop import GradientStart, Trainable, run_epochs, start_rounds
+from ..training.loop import Trainable, run_epochs, start_rounds
 from ..training.progress import Progress
 from ..training.shards import cut_shards, warn_of_few_steps
+from ..training.tasks import Update
 from .averageable import NOTHING, Averageable, averageable, balanced_weights, is_balanced
 from .losses import tells_by_loss
 from .stopping import ByLoss, ByScore
@@ -54,7 +55,7 @@ def train_averaged(
     name = averaging.operation
     kind = averageable(name, estimator)
     epochs = check_integer(name, "epochs", epochs, 1)
-    if averaging.by_gradient:
+    if averaging.kind == "gradient":
         _check_gradient(name, estimator, kind)
     if start is not None:
         same_features(name, start, samples(name, X))
@@ -71,25 +72,26 @@ def train_averaged(
     template = kind.template(estimator, classes, read_few(arrays, labels), seed)
     first = 0 if start is None else kind.go_on(name, template, start)
     factor = _rate_factor(estimator, averaging, len(parts))
-    if (averaging.by_arrival or averaging.by_epoch) and (kind.inner or kind).steps != "rows":
+    if averaging.kind in ("async", "epoch") and (kind.inner or kind).steps != "rows":
         advice = (
             "windrow.ml.Averaged(…, average='batch') deals each batch out among the shards, so that there are as many "
             "steps as with one; else give fewer shards, or a smaller batch_size"
         )
         warn_of_few_steps(name, parts, batch_of(estimator), advice)
     size, count = None, 1
-    if not averaging.by_epoch:
-        size = -(-batch_of(estimator) // (1 if averaging.by_arrival else len(parts)))
+    if averaging.kind != "epoch":
+        size = -(-batch_of(estimator) // (1 if averaging.kind == "async" else len(parts)))
         count = PUSHES if averaging.average == "async" else averaging.rounds(-(-max(parts.sizes) // size))
     scored = tol is not None and not kind.loss
     work = EstimatorWork(template, kind, classes, shuffle, scored, parts.sizes, count, size, factor)
     progress = Progress(name, epochs, sum(parts.sizes))
-    model = EstimatorModel(work, start if first else None, range(first, first + epochs), progress, tol, patience)
+    run = range(first, first + epochs)
+    model = EstimatorModel(work, averaging, start if first else None, run, progress, tol, patience)
     start_rounds(model, parts, averaging, seed)
     model.restore()
     with progress:
         run_epochs(model)
-    model.finish(by_gradient=averaging.by_gradient)
+    model.finish()
     template.set_params(**{k: v for k, v in estimator.get_params(deep=False).items() if k != "class_weight"})
     return template, model.history
 
@@ -98,31 +100,36 @@ class EstimatorModel(Trainable):
     """Trains the template of a work, which has learnt what `start` has; see `train_averaged`."""
 
     def __init__(
-        self, work: EstimatorWork, start: Any, epochs: range, progress: Progress, tol: float | None, patience: int
+        self,
+        work: EstimatorWork,
+        averaging: Averaging,
+        start: Any,
+        epochs: range,
+        progress: Progress,
+        tol: float | None,
+        patience: int,
     ) -> None:
-        self._kind, self._template, self._factor, self._start = work.kind, work.template, work.factor, start
+        kind, template, gradient = work.kind, work.template, averaging.kind == "gradient"
+        state, own = kind.state(template), kind.own(template)
+        if gradient:
+            kind.set_rates(template, work.factor)
         super().__init__(
-            work=work,
-            state=self._kind.state(self._template),
-            own=self._kind.own(self._template),
-            sums=2 if work.scored or self._kind.loss else 0,
-            left=("t_",),
+            work=work.gradient if gradient else work,
+            state=state,
+            own=() if gradient else own,
+            sums=2 if work.scored or kind.loss else 0,
+            update=Update(work.update, own, work.zero(state)) if gradient else averaging.outer(state, ("t_",)),
             epochs=epochs,
             count=work.rounds,
             progress=progress,
         )
+        self._kind, self._template, self._start, self._by_gradient = kind, template, start, gradient
         self._seen = 0
         self._patient: ByLoss | ByScore
-        if self._kind.loss:
-            self._patient = ByLoss(self._template, start, tol, patience)
+        if kind.loss:
+            self._patient = ByLoss(template, start, tol, patience)
         else:
-            self._patient = ByScore(tol, patience, "loss" if tells_by_loss(self._template) else "score")
-
-    def start_gradients(self) -> GradientStart:
-        """See `Trainable`."""
-        self._kind.set_rates(self._template, self._factor)
-        gradients = [np.zeros_like(a) for name in self._kind.shared for a in self.state[name]]
-        return GradientStart({"gradients": gradients, "weight": np.float64(0)}, (), self._kind.own(self._template))
+            self._patient = ByScore(tol, patience, "loss" if tells_by_loss(template) else "score")
 
     def restore(self) -> None:
         """Give each shard what it kept when `start` was trained, such as its optimiser's slots.
@@ -142,16 +149,15 @@ class EstimatorModel(Trainable):
         """See `Trainable`."""
         return bool(self.sums) and self._patient.ends(epoch, scores[self._patient.metric])
 
-    def finish(self, *, by_gradient: bool) -> None:
+    def finish(self) -> None:
         """Write into the template what has been learnt; of shards' slots it gets the mean."""
         template, kind, own = self._template, self._kind, self.rounds.task.own
-        kind.put(
-            template, self.rounds.state, self.rounds.kept if by_gradient else own.unpack(self._mean(self.rounds.owns))
-        )
+        slots = self.rounds.kept if self._by_gradient else own.unpack(self._mean(self.rounds.owns))
+        kind.put(template, self.rounds.state, slots)
         kind.set_rates(template)
         template.n_iter_ = len(self.history.epoch)
         template._epochs = self.epochs.start + template.n_iter_
-        if by_gradient:  # shards give gradients, and count nothing
+        if self._by_gradient:  # shards give gradients, and count nothing
             template.t_ = self._seen + getattr(self._start, "t_", 0)
         elif len(self.rounds.owns) > 1 and own.leaves:
             template._slots = self.rounds.owns.copy()  # `over_rows` leaves them at home
@@ -175,7 +181,7 @@ def _rate_factor(estimator: Any, averaging: Averaging, shards: int) -> float:
 
     Where averages come after batches these are dealt out among the shards, which take as many steps as one would.
     """
-    if averaging.scale == "auto" and not (averaging.by_arrival or averaging.by_epoch):
+    if averaging.scale == "auto" and averaging.kind not in ("async", "epoch"):
         return 1.0
     inner = getattr(estimator, "estimator", estimator)
     rate = getattr(inner, "learning_rate_init", 1.0)

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from ..training.averages import WARM
-from ..training.loop import ShardWork
 from ..training.shuffling import in_order, order_of, shuffle_rows
 from ..training.tasks import Round, RoundMetrics
 from .averageable import Averageable, partial_fit
@@ -30,7 +29,7 @@ PARTS = 16
 
 
 @dataclass(frozen=True)
-class EstimatorWork(ShardWork):
+class EstimatorWork:
     """One epoch of a shard, or one of its rounds: its rows in a new order, once through `partial_fit`.
 
     `sizes` are the rows of the shards, `rounds` those of an epoch, `size` the rows of a batch; None: the estimator
@@ -88,12 +87,12 @@ class EstimatorWork(ShardWork):
         return self.kind.state(estimator), self.kind.own(estimator), RoundMetrics(float(len(rows[0])), sums=sums)
 
     def gradient(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
-        """See `ShardWork`: the mean over the rows' weights, times their mean weight."""
+        """Return the gradient of the shard's part of a batch: by the weights of rows, times their mean weight."""
         rows = self.part(rows, at)
         count = len(rows[0])
         weight = float(rows[2].sum()) if len(rows) > 2 else float(count)
         if not weight:
-            return None, own, RoundMetrics(float(count), sums=np.zeros(2))
+            return self.zero(state), own, RoundMetrics(float(count), sums=np.zeros(2))
         estimator, keep = copy.deepcopy(self.template), KeepGradient()
         self.kind.put(estimator, state, {})
         # A shard's part of the penalty: a batch has it once.
@@ -104,8 +103,15 @@ class EstimatorWork(ShardWork):
         metrics = RoundMetrics(float(count), sums=np.array([weight * estimator.loss_, weight]))
         return {"gradients": [g * mean for g in keep.gradients], "weight": mean}, own, metrics
 
+    def zero(self, state: Any) -> dict[str, Any]:
+        """Return zeros such as a gradient."""
+        return {
+            "gradients": [np.zeros_like(a) for name in self.kind.shared for a in state[name]],
+            "weight": np.float64(0),
+        }
+
     def update(self, state: Any, slots: Any, mean: Any) -> tuple[Any, Any]:
-        """See `ShardWork`."""
+        """Return the state and the slots after the optimiser's step by the mean of the gradients."""
         if not mean["weight"]:
             return state, slots
         estimator = copy.deepcopy(self.template)

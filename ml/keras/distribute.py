@@ -227,20 +227,9 @@ class Distributed:
         pace = choose_pace(self.model, averaging, len(parts))  # a checkpoint's rate may be another
         before = None if resume is None else read_checkpoint(self.model, resume)
         recipe = Recipe.of(self.model, pace).shared(self.model)
-        model = KerasModel(
-            self.model,
-            recipe,
-            parts,
-            averaging,
-            size,
-            shuffle=shuffle,
-            epochs=range(initial_epoch if before is None else before.epochs, epochs),
-            verbose=verbose,
-            callbacks=callback_list,
-            held=held,
-            checkpoint=checkpoint,
-            every=checkpoint_every,
-        )
+        run = range(initial_epoch if before is None else before.epochs, epochs)
+        watched = (run, verbose, callback_list, held, checkpoint, checkpoint_every)
+        model = KerasModel(self.model, recipe, parts, averaging, size, shuffle, *watched)
         del ahead  # all have begun
         self.batch_size_ = model.size
         warn_of_threads()

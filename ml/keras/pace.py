@@ -80,7 +80,7 @@ def choose_pace(model: Any, averaging: Averaging, shards: int) -> Pace:
         step, longest = step / (1 - min(optimizer.momentum, MOST)), PLAIN
     factor = averaging.rate_factor(shards, step, longest)
     warm = WARM if averaging.scale == "auto" and factor != 1.0 else 0
-    return Pace(1 if averaging.by_gradient else shards, factor, warm)
+    return Pace(1 if averaging.kind == "gradient" else shards, factor, warm)
 
 
 def find_innermost(optimizer: Any) -> Any:

@@ -11,9 +11,10 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ...workers.public_api import warn
 from ..training.batching import find_batch_size
-from ..training.loop import GradientStart, Trainable, run_epochs
+from ..training.loop import Trainable, run_epochs
 from ..training.progress import Progress
 from ..training.shards import warn_of_few_steps
+from ..training.tasks import Update
 from .backends.compiled_rounds import backend
 from .checkpoints import Progressed, write_checkpoint
 from .inference import evaluate_rows
@@ -47,24 +48,8 @@ FEW, MANY, ENOUGH = 64, 2048, 0.02
 class KerasModel(Trainable):
     """Trains copies of a Keras model, which has the averaged weights whenever somebody looks at them.
 
-    Parameters
-    ----------
-    model : keras.Model
-    recipe : Recipe
-        Of its copies.
-    shards : Shards
-    averaging : Averaging
-    size : int, optional
-        Rows of a batch; None: it is measured.
-    shuffle : bool
-    epochs : range
-    verbose : int or "auto"
-    callbacks : list of keras.callbacks.Callback
-    held : tuple, optional
-        Validation data.
-    checkpoint : path, optional
-    every : int
-        After how many epochs it is written.
+    The arguments are those of `Distributed.fit`, checked. `recipe` is that of the copies, `held` validation data;
+    a `size` of None is measured.
     """
 
     def __init__(
@@ -74,7 +59,6 @@ class KerasModel(Trainable):
         shards: Shards,
         averaging: Averaging,
         size: int | None,
-        *,
         shuffle: bool,
         epochs: range,
         verbose: int | str,
@@ -92,15 +76,17 @@ class KerasModel(Trainable):
         warn_of_few_steps("fit", shards, size, "give fewer shards, or a smaller batch_size")
         names = names_of(recipe, some, state, own)
         _warn_of_apart(names.apart)
+        work = KerasWork(recipe, size, averaging.period(whole), shuffle, names.means)
+        gradient = averaging.kind == "gradient"
         super().__init__(
-            work=KerasWork(recipe, size, averaging.period(whole), shuffle, names.means),
+            work=work.gradient if gradient else work,
             state=state,
-            own=own,
+            own=mine.own_apart(fresh=True) if gradient else own,
             means=names.means,
             sums=names.sums,
-            left=LEFT,
+            update=_gradient_update(work, mine) if gradient else averaging.outer(state, LEFT),
             epochs=epochs,
-            count=-(-most // size) if averaging.by_gradient else averaging.rounds(whole),
+            count=-(-most // size) if gradient else averaging.rounds(whole),
             progress=Progress("fit", epochs.stop, sum(shards.sizes), epochs.start, shown=verbose not in (0, 2)),
         )
         self.size = size
@@ -109,24 +95,9 @@ class KerasModel(Trainable):
         self._verbose, self._rate, self._lost = verbose, mine.rate, False
         self._listeners: Any = None
 
-    def start_gradients(self) -> GradientStart:
-        """See `Trainable`.
-
-        Raises
-        ------
-        ArgumentError
-            The optimiser scales the loss by what it meets, which the shards don't know.
-        """
-        mine = Variables(self._model)
-        if mine.scales_loss:
-            expected = "another value for an optimizer that scales the loss"
-            raise ArgumentError(bad("fit", "average", "gradient", expected))
-        gradients = [np.zeros_like(w) for w in self.state["weights"][: mine.trained]]
-        return GradientStart({"gradients": gradients, **mine.untrained()}, mine.own_apart(fresh=True), mine.slots())
-
     def restore(self, before: Progressed, averaging: Averaging) -> None:
         """Go on as a checkpoint says, as far as there are as many shards."""
-        if averaging.moves and before.speed:
+        if averaging.kind != "gradient" and self.update is not None and before.speed:
             self.rounds.kept = before.speed
         if before.own.shape == self.rounds.owns.shape:
             self.rounds.owns = before.own
@@ -204,6 +175,14 @@ class KerasModel(Trainable):
             if getattr(find_innermost(self._model.optimizer), "use_ema", False):  # a callback may have swapped weights
                 self._put()
             write_checkpoint(self._model, self._checkpoint, Progressed(epochs, kept, speed))
+
+
+def _gradient_update(work: KerasWork, mine: Variables) -> Update:
+    """Return the optimiser's step; one that scales the loss does so by what it meets, which shards don't know."""
+    if mine.scales_loss:
+        raise ArgumentError(bad("fit", "average", "gradient", "another value for an optimizer that scales the loss"))
+    gradients = [np.zeros_like(w) for w in mine.shared()["weights"][: mine.trained]]
+    return Update(work.update, mine.slots(), {"gradients": gradients, **mine.untrained()})
 
 
 def names_of(recipe: Recipe, some: tuple[Values, ...], state: Any, own: Any) -> Names:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..training.loop import ShardWork
 from ..training.shuffling import order_of
 from ..training.tasks import RoundMetrics
 from .models.replicas import borrow_replica
@@ -27,7 +26,7 @@ Values = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class KerasWork(ShardWork):
+class KerasWork:
     """Trains a copy of a model on the batches of a round.
 
     Attributes
@@ -75,7 +74,7 @@ class KerasWork(ShardWork):
             return new, copy.variables.own(), RoundMetrics(float(seen), means, copy.counters.sums())
 
     def gradient(self, state: Any, mine: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
-        """See `ShardWork`."""
+        """Return the gradient of the shard's part of a batch, and what else the step has changed."""
         whole, rest = divmod(len(rows[0]), self.size)
         if at.number >= whole + (rest > 0):
             return None, mine, RoundMetrics(0.0)
@@ -94,7 +93,7 @@ class KerasWork(ShardWork):
             return {"gradients": gradients, **copy.variables.untrained()}, copy.variables.own_apart(), metrics
 
     def update(self, state: Any, slots: list[Values], mean: Any) -> tuple[Any, list[Values]]:
-        """See `ShardWork`."""
+        """Return the state and the slots after the optimiser's step by the mean of the gradients."""
         with borrow_replica(self.recipe) as copy:
             variables = copy.variables
             weights = [*state["weights"][: variables.trained], *mean["rest"]]

@@ -64,50 +64,31 @@ class Averaging:
             raise ArgumentError(bad(self.operation, "outer_learning_rate", self.rate, "a positive number"))
         if not isinstance(self.nesterov, bool | np.bool):
             raise ArgumentError(bad(self.operation, "outer_nesterov", self.nesterov, "True or False"))
-        if not (self.by_arrival or self.by_gradient):
-            return
-        kind = "async" if self.by_arrival else "gradient"
-        for name, value, plain in (("momentum", self.momentum, 0), ("learning_rate", self.rate, 1)):
-            if value != plain:
-                raise ArgumentError(bad(self.operation, f"outer_{name}", value, f"{plain} where average is {kind!r}"))
+        if self.kind in ("async", "gradient"):
+            for name, value, plain in (("momentum", self.momentum, 0), ("learning_rate", self.rate, 1)):
+                if value != plain:
+                    expected = f"{plain} where average is {self.kind!r}"
+                    raise ArgumentError(bad(self.operation, f"outer_{name}", value, expected))
 
     @property
-    def by_arrival(self) -> bool:
-        """Whether no shard waits for another."""
-        return (self.average[0] if isinstance(self.average, tuple) and self.average else self.average) == "async"
-
-    @property
-    def by_gradient(self) -> bool:
-        """Whether gradients are averaged at each batch, and one optimiser steps."""
-        return isinstance(self.average, str) and self.average == "gradient"
-
-    @property
-    def by_epoch(self) -> bool:
-        """Whether states are averaged after each epoch."""
-        return isinstance(self.average, str) and self.average == "epoch"
+    def kind(self) -> Any:
+        """What `average` is, without a number of batches: "epoch", "batch", "gradient" or "async"."""
+        average = self.average[0] if isinstance(self.average, tuple) and self.average else self.average
+        return average if isinstance(average, str) else "batch"
 
     def period(self, batches: int) -> int:
         """Return the batches of a round, of the most that a shard has in an epoch."""
-        if self.by_epoch:
-            return batches
-        if self.by_gradient or (isinstance(self.average, str) and self.average == "batch"):
-            return 1
-        if isinstance(self.average, str) and self.by_arrival:
-            return -(-batches // PUSHES)
-        period: Any = self.average
-        if isinstance(period, tuple) and len(period) == 2 and self.by_arrival:
-            period = period[1]
+        periods = {"epoch": batches, "batch": 1, "gradient": 1, "async": -(-batches // PUSHES)}
+        if isinstance(self.average, str) and self.average in periods:
+            return periods[self.average]
+        pair = isinstance(self.average, tuple) and len(self.average) == 2 and self.kind == "async"
+        period: Any = self.average[1] if pair else self.average
         expected = "'epoch', 'batch', 'gradient', 'async', a positive number of batches, or ('async', such a number)"
         return min(check_integer(self.operation, "average", period, 1, expected=expected), batches)
 
     def rounds(self, batches: int) -> int:
         """Return the rounds of an epoch."""
         return -(-batches // self.period(batches))
-
-    @property
-    def moves(self) -> bool:
-        """Whether there are outer steps."""
-        return bool(self.momentum) or self.rate != 1
 
     def outer(self, state: Any, left: tuple[str, ...] = ()) -> Update | None:
         """Return what moves a state when the mean is known; see `outer_update`."""
@@ -118,7 +99,7 @@ class Averaging:
 
         So many times as there are shards, but to steps of length `longest` at most, since larger ones may diverge.
         """
-        if self.scale is False or (self.scale == "auto" and self.by_gradient):
+        if self.scale is False or (self.scale == "auto" and self.kind == "gradient"):
             return 1.0
         return float(shards) if self.scale is True else max(1.0, min(float(shards), longest / (step or longest)))
 

@@ -5,25 +5,19 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ...workers.public_api import publish
 from .asynchronous import STALENESS, Asynchronous
 from .rounds import Rounds
-from .state import StateLayout
-from .tasks import Update
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from .averages import Averaging
     from .progress import Progress
     from .shards import Shards
-    from .tasks import Round, RoundMetrics
+    from .tasks import RoundMetrics, Update
 
-    Values = np.ndarray[Any, Any]
-
-__all__ = ["GradientStart", "History", "ShardWork", "Trainable", "run_epochs", "start_rounds"]
+__all__ = ["History", "Trainable", "run_epochs", "start_rounds"]
 
 
 @dataclass
@@ -71,52 +65,22 @@ class History:
         return self.epoch, self.history, self.batch_size
 
 
-class ShardWork(ABC):
-    """What a shard's task does with its rows; it travels to the ranks.
-
-    Where averages are of gradients, each round is a batch: `gradient` stands in the place of a call, and `update` makes
-    the new state of the mean, in one place.
-    """
-
-    only_reads: ClassVar = False
-    """Whether it writes to nothing that it is given, and keeps nothing of it: it needs no copies."""
-
-    @abstractmethod
-    def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
-        """Train on the batches of a round; return the new state, what the shard keeps, and what the round tells."""
-
-    def gradient(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
-        """Return the gradient of the shard's part of a batch, None for zeros, and the rest as a call does."""
-        raise NotImplementedError
-
-    def update(self, state: Any, slots: Any, mean: Any) -> tuple[Any, Any]:
-        """Return the state and the optimiser's slots after its step by the mean of the gradients."""
-        raise NotImplementedError
-
-
-class GradientStart(NamedTuple):
-    """Where averages of gradients start: zeros such as a gradient, and what shards and the optimiser keep."""
-
-    zero: Any
-    own: Any
-    slots: Any
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class Trainable(ABC):
     """A model of some framework: what the driver asks of it to train it on shards.
 
     Attributes
     ----------
-    work : ShardWork
+    work : callable
+        A shard's round, see `Task`; it travels to the ranks.
     state, own : nested arrays
         What is averaged, and what each shard keeps for itself, as they start.
     means : tuple of str
         Names of the means over rows that the work tells.
     sums : int
         How many sums it tells.
-    left : tuple of str
-        Names in the state that outer steps leave alone.
+    update : Update, optional
+        What becomes of the state when the mean is known.
     epochs : range
         Their numbers.
     count : int
@@ -128,21 +92,17 @@ class Trainable(ABC):
         Which have the state, once they have started.
     """
 
-    work: ShardWork
+    work: Any
     state: Any
     own: Any = ()
     means: tuple[str, ...] = ()
     sums: int = 0
-    left: tuple[str, ...] = ()
+    update: Update | None = None
     epochs: range
     count: int
     progress: Progress
     history: History = field(default_factory=History)
     rounds: Rounds | Asynchronous = field(init=False)
-
-    def start_gradients(self) -> GradientStart:
-        """Return where averages of gradients start."""
-        raise NotImplementedError
 
     def begin(self, epoch: int) -> None:  # noqa: B027 - most have nothing to do
         """Note that an epoch begins."""
@@ -158,20 +118,11 @@ class Trainable(ABC):
 
 def start_rounds(model: Trainable, shards: Shards, averaging: Averaging, seed: int, staleness: int = STALENESS) -> None:
     """Have a model's rounds at hand; none has run."""
-    work, rest = model.work, (shards, seed, model.means)
-    if averaging.by_arrival:
-        how = (model.epochs, model.count, staleness, model.sums)
-        model.rounds = Asynchronous(work, model.state, model.own, *rest, *how)
-    elif averaging.by_gradient:
-        start = model.start_gradients()
-        gradient, update = (
-            Gradient(work, StateLayout.of(start.zero)),
-            Update(ApplyGradient(work), start.slots, start.zero),
-        )
-        model.rounds = Rounds(gradient, model.state, start.own, *rest, model.sums, update)
+    start = (model.work, model.state, model.own, shards, seed, model.means)
+    if averaging.kind == "async":
+        model.rounds = Asynchronous(*start, model.epochs, model.count, staleness, model.sums)
     else:
-        outer = averaging.outer(model.state, model.left)
-        model.rounds = Rounds(work, model.state, model.own, *rest, model.sums, outer)
+        model.rounds = Rounds(*start, model.sums, model.update)
 
 
 def run_epochs(model: Trainable) -> None:
@@ -189,38 +140,6 @@ def run_epochs(model: Trainable) -> None:
             progress.epoch(progress.first + number, scores)
             if model.ends(epoch, scores):
                 break
-
-
-@dataclass(frozen=True)
-class Gradient:
-    """A shard's part of one batch: the work of a round where gradients are averaged."""
-
-    work: ShardWork
-    zero: StateLayout
-
-    @property
-    def only_reads(self) -> bool:
-        """See `ShardWork`."""
-        return self.work.only_reads
-
-    def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
-        gradient, own, metrics = self.work.gradient(state, own, at, *rows)
-        return self.zero.zeros() if gradient is None else gradient, own, metrics
-
-
-@dataclass(frozen=True)
-class ApplyGradient:
-    """The optimiser's step; see `Update`."""
-
-    work: ShardWork
-
-    @property
-    def only_reads(self) -> bool:
-        """See `ShardWork`."""
-        return self.work.only_reads
-
-    def __call__(self, state: Any, slots: Any, mean: Any) -> tuple[Any, Any]:
-        return self.work.update(state, slots, mean)
 
 
 publish(__name__, ("History",))

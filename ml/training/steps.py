@@ -16,12 +16,12 @@ from ...workers.shared.shared_objects import as_ranks_see
 from .asynchronous import STALENESS
 from .averages import Averaging
 from .batching import FIRST, find_batch_size
-from .loop import GradientStart, History, ShardWork, Trainable, run_epochs, start_rounds
+from .loop import History, Trainable, run_epochs, start_rounds
 from .progress import Progress
 from .shards import cut_shards
 from .shuffling import order_of
 from .state import StateLayout, map_leaves
-from .tasks import NEW, Round, RoundMetrics
+from .tasks import NEW, Round, RoundMetrics, Update
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,7 +161,7 @@ def train(
     StateLayout.of(state)  # what is wrong with these is told before rows are moved
     payload("train", step, (), {})
     averaging = Averaging("train", average, outer_momentum, outer_learning_rate, outer_nesterov)
-    if averaging.by_gradient != (update is not None) or not (update is None or callable(update)):
+    if (averaging.kind == "gradient") != (update is not None) or not (update is None or callable(update)):
         raise ArgumentError(bad("train", "update", update, "a function with average='gradient', else None"))
     with Progress("train", epochs, shown=verbose) as progress:
         parts = cut_shards("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
@@ -170,15 +170,16 @@ def train(
         names, zero = trial.run(parts.first(FIRST if auto else int(batch_size)))
         size = find_batch_size("train", parts, trial.seconds) if auto else int(batch_size)
         batches = max(-(-n // size) for n in parts.sizes)
+        work = StepWork(step, size, averaging.period(batches), shuffle, names, update)
         model = UserModel(
-            work=StepWork(step, size, averaging.period(batches), shuffle, names, update),
+            work=work,
             state=state,
             means=names or (),
+            update=Update(work.update, (), zero) if update else averaging.outer(state),
             epochs=range(epochs),
             count=averaging.rounds(batches),
             progress=progress,
             history=History(batch_size=size),
-            zero=zero,
             callback=callback,
         )
         start_rounds(model, parts, averaging, int(seed), staleness)
@@ -187,7 +188,7 @@ def train(
 
 
 @dataclass(frozen=True)
-class StepWork(ShardWork):
+class StepWork:
     """Runs a user's step over the batches of one round.
 
     Attributes
@@ -213,7 +214,7 @@ class StepWork(ShardWork):
         count = len(rows[0])
         begin, end = at.number * self.period * self.size, min((at.number + 1) * self.period * self.size, count)
         if begin >= end:
-            return state, own, RoundMetrics(0.0)
+            return state if self.change is None else None, own, RoundMetrics(0.0)
         order = order_of(at, count) if self.shuffle else np.arange(count)
         sums = dict.fromkeys(self.names or (), 0.0)
         for lo in range(begin, end, self.size):
@@ -228,27 +229,17 @@ class StepWork(ShardWork):
                 sums[name] += value * len(mine)
         return state, own, RoundMetrics(float(end - begin), {n: v / (end - begin) for n, v in sums.items()})
 
-    def gradient(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
-        """See `ShardWork`: a round is a batch, of which the step returns the gradient."""
-        gradient, own, metrics = self(state, own, at, *rows)
-        return gradient if metrics.rows else None, own, metrics
-
     def update(self, state: Any, slots: Any, mean: Any) -> tuple[Any, Any]:
-        """See `ShardWork`."""
+        """Return the state that follows from the mean of the gradients."""
         assert self.change is not None
         return self.change(state, mean), slots
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class UserModel(Trainable):
-    """Trains a state by a user's step; `callback` is called after each epoch, `zero` is such as a gradient."""
+    """Trains a state by a user's step; `callback` is called after each epoch."""
 
-    zero: Any
     callback: Callable[..., Any] | None
-
-    def start_gradients(self) -> GradientStart:
-        """See `Trainable`."""
-        return GradientStart(self.zero, (), ())
 
     def score(self, epoch: int, metrics: RoundMetrics) -> dict[str, float]:
         """See `Trainable`."""

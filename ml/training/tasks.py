@@ -79,8 +79,8 @@ def join_rounds(told: Sequence[RoundMetrics]) -> RoundMetrics:
 
 
 def only_reads(function: Callable[..., Any]) -> bool:
-    """Tell whether a function writes to nothing that it is given, and keeps nothing of it: it needs no copies."""
-    return bool(getattr(function, "only_reads", False))
+    """Tell whether a function, or the object whose method it is, writes to nothing that it is given, nor keeps it."""
+    return bool(getattr(getattr(function, "__self__", function), "only_reads", False))
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,8 @@ class Task:
 
     `work(state, own, Round, *rows) -> (given, own, RoundMetrics)` works on one shard's rows. Averaged is what it gives,
     a state unless there is an `Update`; the shard keeps `own` (optimiser slots). Metrics have the means that `metrics`
-    names, and as many `sums`. A task makes a row of bytes: what it tells, its own, what it gives.
+    names, and as many `sums`. A shard without rows may give None. A task makes a row of bytes: what it tells, its own,
+    what it gives.
     """
 
     work: Callable[..., Any]
@@ -154,7 +155,7 @@ class Task:
         where = Round(epoch, number, first + at, self.seed)
         copy = not only_reads(self.work)
         state, mine = self.layout.unpack(packed, copy=copy), self.own.unpack(mine, copy=copy)
-        new_state, own, metrics = self.work(state, mine, where, *rows)
+        given, own, metrics = self.work(state, mine, where, *rows)
         out = np.empty((1, self.width), np.uint8) if out is None else out
         report = out[0]
         numbers, first_sum = report[: self.head].view(np.float64), 1 + len(self.metrics)
@@ -164,7 +165,9 @@ class Task:
             numbers[first_sum : first_sum + self.sums] = metrics.sums
         self.own.pack(own, report[self.head : self.head + own_size])
         report[self.head + own_size : self.begin] = 0
-        self.mean.pack(new_state, report[self.begin :], NEW)
+        if given is None and not metrics.rows:  # of a shard without rows in this batch
+            given = self.mean.zeros()
+        self.mean.pack(given, report[self.begin :], NEW)
         return out
 
     def read_metrics(self, made: Values) -> list[RoundMetrics]:
