@@ -81,8 +81,9 @@ class Averaging:
         periods = {"epoch": batches, "batch": 1, "gradient": 1, "async": -(-batches // PUSHES)}
         if isinstance(self.average, str) and self.average in periods:
             return periods[self.average]
-        pair = isinstance(self.average, tuple) and len(self.average) == 2 and self.kind == "async"
-        period: Any = self.average[1] if pair else self.average
+        period: Any = self.average
+        if isinstance(period, tuple) and len(period) == 2 and self.kind == "async":
+            period = period[1]
         expected = "'epoch', 'batch', 'gradient', 'async', a positive number of batches, or ('async', such a number)"
         return min(check_integer(self.operation, "average", period, 1, expected=expected), batches)
 

@@ -166,7 +166,8 @@ def train(
     with Progress("train", epochs, shown=verbose) as progress:
         parts = cut_shards("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
         progress.rows = sum(parts.sizes)
-        trial = _Trial(*as_ranks_see((step, update)), state)
+        trial_step, trial_update = as_ranks_see((step, update))
+        trial = _Trial(trial_step, trial_update, state)
         names, zero = trial.run(parts.first(FIRST if auto else int(batch_size)))
         size = find_batch_size("train", parts, trial.seconds) if auto else int(batch_size)
         batches = max(-(-n // size) for n in parts.sizes)
