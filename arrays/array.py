@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from ..graph.expr.expr import Expr
+    from .typing import ArrayLike, DTypeLike, KeyLike
 
 _assigned = guard(assign, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
 
@@ -171,13 +172,13 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
 
     # ------------------------------------------------------------------ Python's protocols
 
-    def __getitem__(self, key: Any) -> Array:
+    def __getitem__(self, key: KeyLike) -> Array:
         selection = getitem(self, key)
         if selection.ndim and is_view_key(key):
             note_view(selection, self)
         return selection
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: KeyLike, value: Any) -> None:
         while not self._replace(self._expr, _assigned(self, key, value).expr):
             pass  # another thread has set elements meanwhile
         if sys.getrefcount(self) <= LOST:
@@ -392,7 +393,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
 
     # ------------------------------------------------------------------ NumPy's protocols
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
             raise ValueError("asarray: argument 'copy' is False; a lazy array is computed to a new one")
         if self.nbytes > config.warn_gather_bytes:
@@ -490,6 +491,6 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
 register(Array)
 
 
-def is_array(x: Any) -> bool:
+def is_array(x: ArrayLike) -> bool:
     """Tell whether something is an array of Windrow."""
     return isinstance(x, ArrayBase)

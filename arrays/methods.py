@@ -29,6 +29,7 @@ from .user_functions import overlap, reduction
 
 if TYPE_CHECKING:
     from .array import Array
+    from .typing import ArrayLike, ChunksLike, DTypeLike, PathLike
 
 
 class Methods(ArrayBase):
@@ -81,7 +82,7 @@ class Methods(ArrayBase):
     flatten = method(reshaping.flatten)
 
     def astype(
-        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+        self, dtype: DTypeLike, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Array:
         """Return the array with its elements cast to a dtype.
 
@@ -230,7 +231,7 @@ class Methods(ArrayBase):
     def flat(self, value: Any) -> None:
         FlatView(self)[...] = value
 
-    def view(self, dtype: Any = None, type: Any = None, order: str = "C") -> Array:
+    def view(self, dtype: DTypeLike = None, type: Any = None, order: str = "C") -> Array:
         """Return the elements' bytes read as another dtype.
 
         There are no views: setting elements of the result leaves the array as it is.
@@ -339,23 +340,25 @@ class Methods(ArrayBase):
         return axis_moves.transpose(self, order or None)
 
     @documented(reshaping.reshape)
-    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None, chunks: Any = None) -> Array:
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None, chunks: ChunksLike = None) -> Array:
         new_shape = shape[0] if len(shape) == 1 else shape
         return reshaping.reshape(self, new_shape, order, copy=copy, chunks=chunks)
 
     @documented(searching.compress)
-    def compress(self, condition: Any, axis: int | None = None, out: None = None) -> Array:
+    def compress(self, condition: ArrayLike, axis: int | None = None, out: None = None) -> Array:
         return searching.compress(condition, self, axis, out)
 
     @documented(save)
-    def save(self, path: Any, *, overwrite: bool | None = None) -> None:
+    def save(self, path: PathLike, *, overwrite: bool | None = None) -> None:
         save(path, self, overwrite=overwrite)
 
     @documented(to_parquet)
-    def to_parquet(self, path: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
+    def to_parquet(
+        self, path: PathLike, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
+    ) -> None:
         to_parquet(path, self, overwrite=overwrite, storage_options=storage_options)
 
-    def to_hdf5(self, filename: Any, datapath: str, **kwargs: Any) -> Any:
+    def to_hdf5(self, filename: PathLike, datapath: str, **kwargs: Any) -> Any:
         """Compute the array and write it to a data set of an HDF5 file; `windrow.to_hdf5` writes several at once.
 
         Parameters
@@ -437,7 +440,7 @@ class Methods(ArrayBase):
 
         return to_zarr(self, *args, **kwargs)
 
-    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+    def put(self, indices: Any, values: ArrayLike, mode: str = "raise") -> None:
         """Set elements given by their flat index, in place.
 
         Parameters

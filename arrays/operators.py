@@ -21,6 +21,7 @@ from .ops.products.matrices import matmul
 if TYPE_CHECKING:
     from .array import Array
     from .ops.elementwise.ufunc import Ufunc
+    from .typing import ArrayLike
 
 _OPERANDS = (*SCALARS, ArrayBase, np.ndarray, list, tuple, str, bytes)
 Binary = Callable[[Any, Any], Any]
@@ -40,10 +41,10 @@ def _is_taken(operation: str, other: Any) -> bool:
 
 
 def _both(function: Ufunc) -> tuple[Binary, Binary]:
-    def forward(self: ArrayBase, other: Any) -> Any:
+    def forward(self: ArrayBase, other: ArrayLike) -> Any:
         return function(self, other) if _is_taken(function.__name__, other) else NotImplemented
 
-    def reflect(self: ArrayBase, other: Any) -> Any:
+    def reflect(self: ArrayBase, other: ArrayLike) -> Any:
         return function(other, self) if _is_taken(function.__name__, other) else NotImplemented
 
     return forward, reflect
@@ -52,7 +53,7 @@ def _both(function: Ufunc) -> tuple[Binary, Binary]:
 def _in_place(function: Binary, symbol: str) -> Binary:
     """An operator that makes the name stand for a new array, of the shape and dtype that it has."""
 
-    def forward(self: ArrayBase, other: Any) -> Any:
+    def forward(self: ArrayBase, other: ArrayLike) -> Any:
         if not _is_taken(symbol, other):
             return NotImplemented
         result = function(self, other)
@@ -182,10 +183,10 @@ class Operators(ArrayBase):
             return ew.sqrt(self)
         return ew.power(self, other) if _is_taken("power", other) else NotImplemented
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: ArrayLike) -> Any:
         return matmul(self, other) if _is_taken("matmul", other) else NotImplemented
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: ArrayLike) -> Any:
         return matmul(other, self) if _is_taken("matmul", other) else NotImplemented
 
     def __hash__(self) -> int:

@@ -5,15 +5,16 @@ Each function checks what it is given and says what it expected; these aliases s
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from types import EllipsisType
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from types import EllipsisType
+
+    import numpy as np
+    import numpy.typing as npt
+
     from .base import ArrayBase
 
 __all__ = [
@@ -34,15 +35,15 @@ DTypeLike: TypeAlias = "npt.DTypeLike | None"
 """A dtype, a type of NumPy's or Python's, or a name; None: what the operation gives."""
 ChunksLike: TypeAlias = "int | str | Sequence[int | str | Sequence[int] | None] | Mapping[int, Any] | None"
 """A size for all axes, "auto", bytes as text, one of these for each axis, or the sizes of all chunks."""
-AxisLike: TypeAlias = "SupportsIndex | Sequence[SupportsIndex] | None"
+AxisLike: TypeAlias = "int | Sequence[int] | None"
 """An axis, several, or all."""
-ShapeLike: TypeAlias = "SupportsIndex | Sequence[SupportsIndex] | ArrayBase | np.ndarray[Any, Any] | None"
+ShapeLike: TypeAlias = "int | Sequence[int] | ArrayBase | np.ndarray[Any, Any] | None"
 """A length, or one for each axis."""
-KeyLike: TypeAlias = "SupportsIndex | slice | EllipsisType | ArrayLike | tuple[Any, ...] | None"
+KeyLike: TypeAlias = "int | slice | EllipsisType | ArrayLike | tuple[Any, ...] | None"
 """What stands between brackets: positions, slices, masks, arrays of positions, or a tuple of these."""
 OutLike: TypeAlias = "ArrayBase | np.ndarray[Any, Any] | tuple[Any, ...] | None"
 """An array that takes the result, or a tuple of one."""
-WhereLike: TypeAlias = "ArrayLike"
+WhereLike: TypeAlias = ArrayLike
 """Where elements count: a mask, or True for all."""
 PathLike: TypeAlias = "str | os.PathLike[str]"
 """A path, or a URL."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ..array import Array
+    from ..typing import ArrayLike, ChunksLike, DTypeLike, ShapeLike
 
 __all__ = [
     "normalize_chunks",
@@ -50,7 +51,7 @@ def drop_empty_chunks(x: ArrayBase, axes: Iterable[int]) -> Array:
     return regrid(x, Grid(new_axes))
 
 
-def rechunk(x: Any, chunks: Any = "auto") -> Array:
+def rechunk(x: ArrayLike, chunks: ChunksLike = "auto") -> Array:
     """Return the array with other chunks.
 
     Parameters
@@ -86,7 +87,7 @@ def rechunk(x: Any, chunks: Any = "auto") -> Array:
 
 
 def normalize_chunks(
-    chunks: Any, shape: Any = None, limit: Any = None, dtype: Any = None, previous_chunks: Any = None
+    chunks: ChunksLike, shape: ShapeLike = None, limit: Any = None, dtype: DTypeLike = None, previous_chunks: Any = None
 ) -> tuple[tuple[int, ...], ...]:
     """Return the sizes of the chunks along each axis that `chunks=` means.
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ...graph.expr.expr import DType
+    from ..typing import ArrayLike, ChunksLike
 
 WRAPPED = 8
 """Objects of xarray's within each other, at most, down to what has chunks."""
@@ -58,7 +59,7 @@ def layers(x: Any) -> Iterator[Any]:
             return
 
 
-def decoded_chunks(x: Any) -> tuple[int, ...]:
+def decoded_chunks(x: ArrayLike) -> tuple[int, ...]:
     """Return the shape of the chunks that are decoded whole, of what is read or what it reads itself; () if none is."""
     shape = getattr(x, "shape", None)
     for each in layers(x):
@@ -79,7 +80,9 @@ def _regular(size: Any) -> int:
     return int(size) if is_integer(size) else 0
 
 
-def grid_over(operation: str, chunks: Any, shape: Sequence[int], dtype: DType, stored: Sequence[int] | None) -> Grid:
+def grid_over(
+    operation: str, chunks: ChunksLike, shape: Sequence[int], dtype: DType, stored: Sequence[int] | None
+) -> Grid:
     """Return the grid that `chunks` means, in which "auto" takes multiples of the stored chunks."""
     grid = grid_for(operation, chunks, shape, dtype)
     auto = [i for i, spec in enumerate(_specs(chunks, len(shape))) if isinstance(spec, str)]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from ..base import ArrayBase
+    from ..typing import ArrayLike
 
 __all__ = [
     "to_arrow",
@@ -164,7 +165,7 @@ def chunk_pieces(x: ArrayBase) -> list[Any]:
     return [give_as("x", part.shape, part, held[1]) for part in held[0]]
 
 
-def give_as(argument: str, shape: tuple[int, ...], values: Any, owner: object) -> Any:
+def give_as(argument: str, shape: tuple[int, ...], values: ArrayLike, owner: object) -> Any:
     """Return values as an Arrow array, with a tensor for each position along the first of several axes."""
     try:
         return shape_rows(give(np.asarray(values), owner), shape)
@@ -179,7 +180,7 @@ def _cut(x: ArrayBase, whole: Any) -> list[Any]:
     return [whole[a:b] for a, b in itertools.pairwise(np.cumsum((0, *x.chunks[0])).tolist())]
 
 
-def arrow_pieces(operation: str, x: Any) -> list[np.ndarray[Any, Any]] | None:
+def arrow_pieces(operation: str, x: ArrayLike) -> list[np.ndarray[Any, Any]] | None:
     """Return the pieces of an object with Arrow's PyCapsules as NumPy arrays, in place if possible.
 
     None if it has none, or if it follows NumPy's protocols, too.
@@ -193,7 +194,7 @@ def arrow_pieces(operation: str, x: Any) -> list[np.ndarray[Any, Any]] | None:
     return plain_pieces(operation, "x", pieces, "raise")
 
 
-def read_pieces(operation: str, x: Any) -> list[Any]:
+def read_pieces(operation: str, x: ArrayLike) -> list[Any]:
     """Return the pieces of an object with Arrow's PyCapsules as Arrow arrays, those of a table as structs."""
     try:
         return pieces_of(x)

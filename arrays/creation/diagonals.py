@@ -25,6 +25,7 @@ from .ranges import arange
 if TYPE_CHECKING:
     from ...graph.expr.expr import DType
     from ..array import Array
+    from ..typing import ArrayLike, DTypeLike, OutLike
 
 __all__ = [
     "diag",
@@ -41,7 +42,9 @@ def _offset(operation: str, argument: str, value: Any) -> int:
     return check_integer(operation, argument, value)
 
 
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+def trace(
+    a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None, out: OutLike = None
+) -> Any:
     """Return the sum along a diagonal.
 
     Parameters
@@ -82,7 +85,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     return deliver_reduced("trace", sum(_diagonal("trace", a, offset, axis1, axis2), axis=-1, dtype=dtype), out)
 
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """Return a diagonal of a matrix, or of each matrix along two axes.
 
     Parameters
@@ -157,7 +160,7 @@ def _square_axis(rows: Axis, columns: Axis, top: int, left: int, n: int) -> Axis
     return Axis.of_sizes(sizes[sizes > 0])
 
 
-def diag(v: Any, k: int = 0) -> Array:
+def diag(v: ArrayLike, k: int = 0) -> Array:
     """Return a diagonal of a matrix, or the matrix with a given diagonal and zeros elsewhere.
 
     Parameters
@@ -215,7 +218,7 @@ def _around(own: Axis, front: int, back: int, dtype: DType) -> Grid | None:
     return Grid([rows, columns]) if rows.largest * columns.largest * dtype.itemsize <= config.chunk_bytes else None
 
 
-def diagflat(v: Any, k: int = 0) -> Array:
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """Return the matrix that has the flattened elements on a diagonal.
 
     Parameters
@@ -269,7 +272,7 @@ def _positions(axis: Axis, start: int) -> Array:
     return regrid(arange(start, start + axis.length), Grid([axis]))
 
 
-def tril(m: Any, k: int = 0) -> Array:
+def tril(m: ArrayLike, k: int = 0) -> Array:
     """Return the lower triangle: elements above a diagonal become zero.
 
     Parameters
@@ -302,7 +305,7 @@ def tril(m: Any, k: int = 0) -> Array:
     return _keep_side("tril", m, k, True)
 
 
-def triu(m: Any, k: int = 0) -> Array:
+def triu(m: ArrayLike, k: int = 0) -> Array:
     """Return the upper triangle: elements below a diagonal become zero.
 
     {sections of tril}
@@ -317,7 +320,7 @@ def triu(m: Any, k: int = 0) -> Array:
     return _keep_side("triu", m, k, False)
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """Return the Vandermonde matrix: powers of a vector's elements.
 
     Parameters

@@ -18,6 +18,7 @@ from .docstrings import CREATION
 if TYPE_CHECKING:
     from ...graph.expr.expr import DType
     from ..array import Array
+    from ..typing import ArrayLike, ChunksLike, DTypeLike, ShapeLike
 
 __all__ = [
     "empty",
@@ -35,7 +36,13 @@ ZERO = object()
 
 
 def full(
-    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto"
+    shape: ShapeLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    chunks: ChunksLike = "auto",
 ) -> Array:
     """Return an array filled with one value, or with values that broadcast.
 
@@ -100,7 +107,9 @@ def constant(shape: tuple[int, ...], value: Any, dtype: DType) -> Array:
     return make(Constant(np.asarray(value).astype(dtype)[()]), (), grid_for("full", "auto", shape, dtype), dtype)
 
 
-def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto") -> Array:
+def zeros(
+    shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, chunks: ChunksLike = "auto"
+) -> Array:
     """Return an array of zeros.
 
     Parameters
@@ -126,7 +135,9 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     return _full("zeros", shape, ZERO, np.float64 if dtype is None else dtype, chunks)
 
 
-def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto") -> Array:
+def ones(
+    shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, chunks: ChunksLike = "auto"
+) -> Array:
     """Return an array of ones.
 
     Parameters
@@ -152,7 +163,9 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
     return _full("ones", shape, 1, np.float64 if dtype is None else dtype, chunks)
 
 
-def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto") -> Array:
+def empty(
+    shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, chunks: ChunksLike = "auto"
+) -> Array:
     """Return an array of arbitrary values, which are zeros.
 
     Parameters
@@ -196,14 +209,14 @@ def _like(operation: str, x: Any, value: Any, dtype: Any, shape: Any, chunks: An
 
 
 def zeros_like(
-    a: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    dtype: DTypeLike = None,
     order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: ShapeLike = None,
     *,
     device: Any = None,
-    chunks: Any = None,
+    chunks: ChunksLike = None,
 ) -> Array:
     """Return an array of zeros with the shape, dtype and chunks of another.
 
@@ -232,14 +245,14 @@ def zeros_like(
 
 
 def ones_like(
-    a: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    dtype: DTypeLike = None,
     order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: ShapeLike = None,
     *,
     device: Any = None,
-    chunks: Any = None,
+    chunks: ChunksLike = None,
 ) -> Array:
     """Return an array of ones with the shape, dtype and chunks of another.
 
@@ -255,14 +268,14 @@ def ones_like(
 
 
 def empty_like(
-    a: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    dtype: DTypeLike = None,
     order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: ShapeLike = None,
     *,
     device: Any = None,
-    chunks: Any = None,
+    chunks: ChunksLike = None,
 ) -> Array:
     """Return an array of arbitrary values with the shape, dtype and chunks of another.
 
@@ -291,15 +304,15 @@ def empty_like(
 
 
 def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike = None,
     order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: ShapeLike = None,
     *,
     device: Any = None,
-    chunks: Any = None,
+    chunks: ChunksLike = None,
 ) -> Array:
     """Return an array filled with one value, with the shape, dtype and chunks of another.
 

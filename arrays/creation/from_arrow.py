@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from ..array import Array
+    from ..typing import ArrayLike, ChunksLike
 
     Name = TypeVar("Name", str, None)
 
@@ -34,7 +35,7 @@ MERGED = 1 << 20
 NULLS = ("raise", "nan", "mask")
 
 
-def from_arrow(x: Any, chunks: Any = None, *, nulls: str = "raise", matrix: bool = False) -> Any:
+def from_arrow(x: ArrayLike, chunks: ChunksLike = None, *, nulls: str = "raise", matrix: bool = False) -> Any:
     """Return lazy arrays of an Arrow table or array, or of an object that exports Arrow data, such as a DataFrame.
 
     Data that Arrow has in the same bytes, numbers, dates and times without nulls, is referred to, not copied.

@@ -31,6 +31,7 @@ from .not_arrays import refuse_source
 if TYPE_CHECKING:
     from ...graph.chunks.grid import Grid
     from ..array import Array
+    from ..typing import ArrayLike, ChunksLike, DTypeLike
 
 __all__ = [
     "array",
@@ -43,8 +44,8 @@ __all__ = [
 
 
 def from_array(
-    x: Any,
-    chunks: Any = "auto",
+    x: ArrayLike,
+    chunks: ChunksLike = "auto",
     name: Any = None,
     lock: Any = None,
     asarray: Any = None,
@@ -145,13 +146,13 @@ def from_array(
 
 
 def asarray(
-    a: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    dtype: DTypeLike = None,
     order: str | None = None,
     *,
     device: Any = None,
     copy: bool | None = None,
-    chunks: Any = None,
+    chunks: ChunksLike = None,
 ) -> Array:
     """Return the input as an array; an Array is returned as it is.
 
@@ -210,13 +211,13 @@ def asarray(
 
 def array(
     object: Any,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     copy: bool | None = True,
     order: str = "K",
     subok: bool = False,
     ndmin: int = 0,
-    chunks: Any = None,
+    chunks: ChunksLike = None,
 ) -> Array:
     """Return a new array of the input, as NumPy's `array` does.
 
@@ -265,7 +266,7 @@ def array(
 asanyarray = asarray
 
 
-def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
+def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> Array:
     """Return the input as an array with at least one axis.
 
     Parameters
@@ -296,7 +297,7 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
     return array(a, dtype, copy=None, ndmin=1)
 
 
-def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
+def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
     """Return a copy: setting elements of one doesn't change the other.
 
     Parameters
@@ -336,7 +337,7 @@ def _join_pieces(pieces: list[np.ndarray[Any, Any]], chunks: Any) -> Array:
     return joined if is_auto else joined.rechunk(chunks)
 
 
-def holds_lazy(x: Any) -> bool:
+def holds_lazy(x: ArrayLike) -> bool:
     """Tell whether a sequence, or one in it, has a lazy array."""
     if not isinstance(x, list | tuple):
         return isinstance(x, ArrayBase)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..array import Array
+    from ..typing import ChunksLike, DTypeLike, KeyLike
 
 __all__ = [
     "fromfunction",
@@ -95,7 +96,9 @@ def _broadcast(x: Array, shape: tuple[int, ...], axes: Sequence[Axis]) -> Array:
     return regrid(broadcast_to(x, shape), Grid(axes))
 
 
-def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False, *, chunks: Any = "auto") -> Any:
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike = int, sparse: bool = False, *, chunks: ChunksLike = "auto"
+) -> Any:
     """Return each element's position along each axis of a grid.
 
     Parameters
@@ -151,9 +154,9 @@ def fromfunction(
     function: Callable[..., Any],
     shape: Sequence[int],
     *,
-    dtype: Any = float,
+    dtype: DTypeLike = float,
     like: Any = None,
-    chunks: Any = "auto",
+    chunks: ChunksLike = "auto",
     **kwargs: Any,
 ) -> Any:
     """Return the result of a function of the positions along each axis.
@@ -204,7 +207,7 @@ class _Coordinates:
     def __init__(self, name: str, *, sparse: bool) -> None:
         self._name, self._sparse = name, sparse
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: KeyLike) -> Any:
         slices = key if isinstance(key, tuple) else (key,)
         runs = [self._run(s) for s in slices]
         dtype = np.result_type(*(value for run in runs for value in run[:3]), 0)
@@ -246,10 +249,10 @@ def logspace(
     num: int = 50,
     endpoint: bool = True,
     base: Any = 10.0,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     axis: int = 0,
     *,
-    chunks: Any = "auto",
+    chunks: ChunksLike = "auto",
 ) -> Array:
     """Return numbers evenly spaced on a logarithmic scale.
 
@@ -307,10 +310,10 @@ def geomspace(
     stop: Any,
     num: int = 50,
     endpoint: bool = True,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     axis: int = 0,
     *,
-    chunks: Any = "auto",
+    chunks: ChunksLike = "auto",
 ) -> Array:
     """Return numbers at equal ratios: a geometric progression.
 

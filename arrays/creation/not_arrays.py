@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...graph.errors import ArgumentError, FileError, bad
+
+if TYPE_CHECKING:
+    from ..typing import ArrayLike
 
 _OPENED = {
     ".npy": "from_npy() reads it",
@@ -24,7 +27,7 @@ _OPENED = {
 }
 
 
-def refuse_source(operation: str, x: Any) -> None:
+def refuse_source(operation: str, x: ArrayLike) -> None:
     """Raise for paths, sparse matrices and closed files."""
     if isinstance(x, os.PathLike) or (isinstance(x, str) and os.path.splitext(x)[1].lower() in _OPENED):
         name = os.fspath(x)

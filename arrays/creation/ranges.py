@@ -21,6 +21,7 @@ from .docstrings import CREATION
 if TYPE_CHECKING:
     from ...graph.expr.expr import DType
     from ..array import Array
+    from ..typing import ChunksLike, DTypeLike
 
 __all__ = [
     "arange",
@@ -39,10 +40,10 @@ def arange(
     start: Any,
     stop: Any = None,
     step: Any = 1,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     device: Any = None,
-    chunks: Any = "auto",
+    chunks: ChunksLike = "auto",
 ) -> Array:
     """Return evenly spaced numbers in the half-open range from `start` to `stop`.
 
@@ -167,11 +168,11 @@ def linspace(
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     axis: int = 0,
     *,
     device: Any = None,
-    chunks: Any = "auto",
+    chunks: ChunksLike = "auto",
 ) -> Any:
     """Return `num` evenly spaced numbers from `start` to `stop`.
 
@@ -268,9 +269,9 @@ def eye(
     N: int,
     M: int | None = None,
     k: int = 0,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     order: str = "C",
-    chunks: Any = "auto",
+    chunks: ChunksLike = "auto",
     *,
     device: Any = None,
 ) -> Array:
@@ -310,7 +311,7 @@ def eye(
     return make(Eye(check_integer("eye", "k", k)), (), grid_for("eye", chunks, shape, known), known)
 
 
-def identity(n: int, dtype: Any = None, *, chunks: Any = "auto") -> Array:
+def identity(n: int, dtype: DTypeLike = None, *, chunks: ChunksLike = "auto") -> Array:
     """Return a square matrix with ones on the main diagonal and zeros elsewhere.
 
     Parameters
@@ -341,7 +342,7 @@ def identity(n: int, dtype: Any = None, *, chunks: Any = "auto") -> Array:
     return eye(n, dtype=dtype, chunks=chunks)
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, chunks: Any = "auto") -> Array:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, chunks: ChunksLike = "auto") -> Array:
     """Return a matrix with ones at and below a diagonal and zeros above it.
 
     Parameters

@@ -10,6 +10,7 @@ from ..base import ArrayBase
 if TYPE_CHECKING:
     import networkx
 
+    from ..typing import PathLike
     from .explain import Explanation
 
 
@@ -79,7 +80,7 @@ class Looks(ArrayBase):
         graph: networkx.DiGraph = _load("chunk_graphs").graph_of(self, level, limit, block)
         return graph
 
-    def visualize(self, filename: Any = None, level: str | None = None, limit: int = 500) -> Any:
+    def visualize(self, filename: PathLike | None = None, level: str | None = None, limit: int = 500) -> Any:
         """Draw what the array is made from: operations and the stages that would run, or chunk tasks; nothing runs.
 
         Parameters

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ...graph.lowering.stage import Stage
     from ..array import Array
     from ..base import ArrayBase
+    from ..typing import PathLike
 
 __all__ = [
     "visualize",
@@ -87,7 +88,7 @@ def _short(shape: tuple[int, ...]) -> str:
     return "×".join(f"{n}" for n in shape) or "scalar"
 
 
-def visualize(*arrays: Any, filename: Any = None, level: str | None = None, limit: int = 500) -> Any:
+def visualize(*arrays: Any, filename: PathLike | None = None, level: str | None = None, limit: int = 500) -> Any:
     """Draw what arrays are made from: operations and the stages that would run, or chunk tasks; nothing runs.
 
     Parameters

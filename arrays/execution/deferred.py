@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from ..array import Array
+    from ..typing import DTypeLike
 
     Recipe = Callable[..., Generator[Any, Any, Array]]
 
@@ -53,7 +54,7 @@ COPY = Elementwise("copy", (0,))
 
 
 def defer(
-    name: str, recipe: Recipe, operands: Sequence[ArrayBase], params: tuple[Any, ...], grid: Grid, dtype: Any
+    name: str, recipe: Recipe, operands: Sequence[ArrayBase], params: tuple[Any, ...], grid: Grid, dtype: DTypeLike
 ) -> Array:
     """Return the array that `recipe(*operands, *params)` makes when it is computed; its grid and dtype are known."""
     return make(Deferred(name, recipe, params), operands, grid, dtype)
@@ -65,7 +66,7 @@ def defer_unsized(
     operands: Sequence[ArrayBase],
     params: tuple[Any, ...],
     shape: tuple[int | None, ...],
-    dtype: Any,
+    dtype: DTypeLike,
     chosen: Chosen | None = None,
 ) -> Array:
     """Return the array that `recipe(*operands, *params)` makes; `shape` holds None for lengths that it finds."""

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
+    from ..typing import ArrayLike, ChunksLike, DTypeLike
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 
 
-def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, chunks: Any = "auto") -> Array:
+def fftfreq(
+    n: int, d: float = 1.0, *, dtype: DTypeLike = None, device: Any = None, chunks: ChunksLike = "auto"
+) -> Array:
     """Return the frequencies of the results of `fft`.
 
     Parameters
@@ -59,7 +62,9 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, ch
     return _scale("fftfreq", where(k < (count + 1) // 2, k, k - count), count * d, dtype)
 
 
-def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, chunks: Any = "auto") -> Array:
+def rfftfreq(
+    n: int, d: float = 1.0, *, dtype: DTypeLike = None, device: Any = None, chunks: ChunksLike = "auto"
+) -> Array:
     """Return the frequencies of the results of `rfft`.
 
     Parameters
@@ -113,7 +118,7 @@ def _scale(operation: str, k: Array, length: float, dtype: Any) -> Array:
     return astype(frequencies, wanted)
 
 
-def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """Return a spectrum with frequency zero in the middle.
 
     Parameters
@@ -143,7 +148,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     return _shift("fftshift", x, axes, 1)
 
 
-def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """Undo `fftshift`.
 
     Parameters

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
+    from ..typing import ArrayLike, OutLike
 
 __all__ = ["fft2", "fftn", "ifft2", "ifftn", "irfft2", "irfftn", "rfft2", "rfftn"]
 
 
 def fftn(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: OutLike = None,
 ) -> Array:
     """Return the Fourier transform along several axes.
 
@@ -53,7 +58,11 @@ def fftn(
 
 
 def fft2(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: Any = None
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+    out: OutLike = None,
 ) -> Array:
     """Return the Fourier transform along two axes.
 
@@ -85,7 +94,11 @@ def fft2(
 
 
 def ifftn(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: OutLike = None,
 ) -> Array:
     """Return the inverse Fourier transform along several axes.
 
@@ -118,7 +131,11 @@ def ifftn(
 
 
 def ifft2(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: Any = None
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+    out: OutLike = None,
 ) -> Array:
     """Return the inverse Fourier transform along two axes.
 
@@ -150,7 +167,11 @@ def ifft2(
 
 
 def rfftn(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: OutLike = None,
 ) -> Array:
     """Return the Fourier transform of real numbers along several axes: half of the symmetric result.
 
@@ -184,7 +205,11 @@ def rfftn(
 
 
 def rfft2(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: Any = None
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+    out: OutLike = None,
 ) -> Array:
     """Return the Fourier transform of real numbers along two axes: half of the symmetric result.
 
@@ -218,7 +243,11 @@ def rfft2(
 
 
 def irfftn(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: OutLike = None,
 ) -> Array:
     """Return the inverse of `rfftn`: real numbers, from half of their spectrum along several axes.
 
@@ -252,7 +281,11 @@ def irfftn(
 
 
 def irfft2(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: Any = None
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+    out: OutLike = None,
 ) -> Array:
     """Return the inverse of `rfft2`: real numbers, from half of their spectrum along two axes.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..ops.elementwise.ufuncs import conjugate
 from ..ops.outputs import deliver
@@ -11,13 +11,14 @@ from .plans import apply_steps, line_step, norm_of, operand
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike, OutLike
 
 __all__ = ["fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]
 
 _OTHER_WAY = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
+def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutLike = None) -> Array:
     """Return the Fourier transforms along an axis.
 
     Parameters
@@ -54,7 +55,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
     return put
 
 
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
+def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutLike = None) -> Array:
     """Return the inverse Fourier transforms along an axis.
 
     Parameters
@@ -88,7 +89,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return put
 
 
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
+def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutLike = None) -> Array:
     """Return the Fourier transforms of real numbers along an axis: the first half of the symmetric result.
 
     Parameters
@@ -123,7 +124,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return put
 
 
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
+def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutLike = None) -> Array:
     """Return the inverse of `rfft`: real numbers, from the first half of their spectrum.
 
     Parameters
@@ -159,7 +160,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     return put
 
 
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutLike = None) -> Array:
     """Return the real spectrum of a symmetric signal, from the first half of the signal.
 
     Parameters
@@ -196,7 +197,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return put
 
 
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
+def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutLike = None) -> Array:
     """Return the inverse of `hfft`: the first half of a symmetric signal, from its real spectrum.
 
     Parameters

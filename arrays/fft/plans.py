@@ -26,6 +26,7 @@ from ..ops.moves.taking import flip
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike, AxisLike
 
 LINE = 1 << 20
 """Lines of up to this many bytes are always transformed in one block."""
@@ -53,7 +54,7 @@ class TransformStep:
         return result_dtype
 
 
-def operand(operation: str, a: Any) -> Array:
+def operand(operation: str, a: ArrayLike) -> Array:
     """Return the operand of a transform, whose elements are numbers."""
     x = as_array(operation, "a", a)
     if x.dtype.kind not in "biufc" or (x.dtype.kind == "c" and operation.startswith(("rfft", "ihfft"))):
@@ -79,7 +80,7 @@ def length_of(operation: str, value: Any, argument: str) -> int:
     return int(value)
 
 
-def line_step(operation: str, name: str, x: Array, n: Any, axis: Any) -> TransformStep:
+def line_step(operation: str, name: str, x: Array, n: Any, axis: AxisLike) -> TransformStep:
     """Return the transform of one axis."""
     at = check_axis(operation, axis, x.ndim)
     if n is None:

@@ -27,6 +27,7 @@ from .writing.atomic_write import aside, check_sizes, path_of, runs_of, write_on
 if TYPE_CHECKING:
     from ...graph.expr.expr import DType
     from ..array import Array
+    from ..typing import ArrayLike, ChunksLike, PathLike
 
 __all__ = [
     "load",
@@ -36,7 +37,7 @@ __all__ = [
 FORMAT, VERSION, HEAD = "windrow array", 1, "windrow.json"
 
 
-def save(path: Any, x: Any, *, overwrite: bool | None = None) -> None:
+def save(path: PathLike, x: ArrayLike, *, overwrite: bool | None = None) -> None:
     """Compute an array and write it to a folder of Arrow files, which `load` reads with the same chunks.
 
     Each chunk is written by the rank that computes it; nothing is gathered, and nothing is pickled. The files lie in a
@@ -117,7 +118,7 @@ def _head(runs: ChunkRuns, dtype: DType, sizes: np.ndarray[Any, Any]) -> dict[st
     }
 
 
-def load(path: Any, mmap_mode: str | None = None, *, chunks: Any = None) -> Array:
+def load(path: PathLike, mmap_mode: str | None = None, *, chunks: ChunksLike = None) -> Array:
     """Return an array that `save` has written.
 
     Files must not change while the array is used: SourceChanged is raised then.

@@ -20,6 +20,8 @@ from .writing.atomic_write import path_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..typing import PathLike
+
 Options = tuple[tuple[str, Any], ...]
 _KINDS = {
     stat.S_IFIFO: "a pipe (FIFO)",
@@ -47,7 +49,7 @@ def read_options(operation: str, storage_options: Any) -> Options:
     return tuple(sorted(storage_options.items()))
 
 
-def location(operation: str, path: Any, options: Options = ()) -> str:
+def location(operation: str, path: PathLike, options: Options = ()) -> str:
     """Return an absolute path, or a URL as it was given; `file://` is a path."""
     text = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(text, str) or not is_url(text):
@@ -66,14 +68,14 @@ def location(operation: str, path: Any, options: Options = ()) -> str:
     return text
 
 
-def find_one(operation: str, path: Any, storage_options: Any = None) -> FilePlace:
+def find_one(operation: str, path: PathLike, storage_options: Any = None) -> FilePlace:
     """Return one file."""
     options = read_options(operation, storage_options)
     return _describe(operation, location(operation, path, options), options)
 
 
 def find_files(
-    operation: str, path: Any, storage_options: Any = None, *, endings: Sequence[str] = (), argument: str = "path"
+    operation: str, path: PathLike, storage_options: Any = None, *, endings: Sequence[str] = (), argument: str = "path"
 ) -> list[FilePlace]:
     """Return the files that a path, a pattern, a folder, or a list of such stands for.
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ...graph.expr.expr import DType
     from ...workers.sources.formats.places import FilePlace
     from ..array import Array
+    from ..typing import ArrayLike, ChunksLike, PathLike
     from .glob import Options
 
 __all__ = [
@@ -46,7 +47,7 @@ SHORT_RUN = 1 << 10
 """Chunks whose rows are shorter in the file, in bytes, are first rechunked to whole rows."""
 
 
-def from_npy(path: Any, chunks: Any = "auto", *, storage_options: dict[str, Any] | None = None) -> Array:
+def from_npy(path: PathLike, chunks: ChunksLike = "auto", *, storage_options: dict[str, Any] | None = None) -> Array:
     """Return an array of a `.npy` file; a chunk is read by the rank that needs it.
 
     Parameters
@@ -101,7 +102,7 @@ def _read_url(place: FilePlace, chunks: Any) -> Array:
     return wrap(Expr(Host(data), (), grid, dtype, origin.find_origin()))
 
 
-def map_file(operation: str, path: Any, chunks: Any) -> Array:
+def map_file(operation: str, path: PathLike, chunks: ChunksLike) -> Array:
     """Return an array of a `.npy` file's elements."""
     full_path = path_of(operation, path)
     if not os.path.exists(full_path):
@@ -128,7 +129,9 @@ def _has_elements(path: str) -> bool:
     return 0 not in shape
 
 
-def to_npy(x: Any, path: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
+def to_npy(
+    x: ArrayLike, path: PathLike, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
+) -> None:
     """Compute an array and write it to one `.npy` file, which all ranks write their chunks into.
 
     The file lies in a hidden folder beside `path` until it is complete. Where ranks run on several hosts, `path` must
@@ -191,7 +194,7 @@ class _Rows:
     def __init__(self, dtype: DType, write: Callable[[memoryview], None]) -> None:
         self._dtype, self._write = dtype, write
 
-    def __setitem__(self, where: tuple[slice, ...], values: Any) -> None:
+    def __setitem__(self, where: tuple[slice, ...], values: ArrayLike) -> None:
         self._write(np.ascontiguousarray(values, self._dtype).reshape(-1).view(np.uint8).data)
 
 
@@ -255,7 +258,7 @@ def in_rows(operation: str, x: Array) -> Array:
     return regrid(x, grid_for(operation, chunks, x.shape, x.dtype))
 
 
-def save_as_numpy(file: Any, arr: Any, allow_pickle: bool = True) -> None:
+def save_as_numpy(file: PathLike, arr: ArrayLike, allow_pickle: bool = True) -> None:
     """Write an array as `numpy.save` does: ".npy" is added if it is missing, and a file there is replaced."""
     if not isinstance(allow_pickle, bool):
         raise ArgumentError(bad("save", "allow_pickle", allow_pickle, "a bool"))

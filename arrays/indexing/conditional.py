@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from ...graph.expr.expr import DType
     from ..array import Array
+    from ..typing import ArrayLike, WhereLike
 
 __all__ = [
     "copyto",
@@ -100,7 +101,7 @@ def _as_numpy_casts(choice: Any, dtype: np.dtype[Any], is_default: bool) -> Any:
     return hold("select", "choicelist", choice, dtype)[()]
 
 
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
+def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
     """Apply to each element the function whose condition holds.
 
     Parameters
@@ -169,7 +170,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     return result
 
 
-def lazy_target(operation: str, argument: str, array: Any) -> Array:
+def lazy_target(operation: str, argument: str, array: ArrayLike) -> Array:
     """Return the array whose elements are to be replaced."""
     if not isinstance(array, ArrayBase):
         raise ArgumentError(bad(operation, argument, type(array).__name__, "a Windrow array"))
@@ -182,7 +183,7 @@ def _replace(operation: str, array: Array, found: Array) -> None:
     array.expr = regrid(astype(found, array.dtype), array.expr.grid).expr
 
 
-def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: WhereLike = True) -> None:
     """Copy the elements of one array into another.
 
     Parameters
@@ -230,7 +231,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         dst.expr = regrid(dst, grid).expr
 
 
-def putmask(a: Any, mask: Any, values: Any) -> None:
+def putmask(a: ArrayLike, mask: Any, values: ArrayLike) -> None:
     """Set elements where a mask holds, each to the value at its own position.
 
     Parameters
@@ -292,7 +293,7 @@ def _mask(operation: str, mask: Any, target: Array) -> Array:
     return astype(chosen if chosen.shape == target.shape else chosen.reshape(target.shape), bool)
 
 
-def place(arr: Any, mask: Any, vals: Any) -> None:
+def place(arr: ArrayLike, mask: Any, vals: Any) -> None:
     """Set elements where a mask holds to values one after the other.
 
     Parameters
@@ -346,7 +347,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     _replace("place", target, make(op, operands, flat.expr.grid, target.dtype).reshape(target.shape))
 
 
-def resize(a: Any, new_shape: int | Sequence[int]) -> Array:
+def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
     """Return an array of another shape and size, in which the elements repeat.
 
     Parameters

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..array import Array
+    from ..typing import ArrayLike, ChunksLike, ShapeLike
 
 __all__ = [
     "diag_indices",
@@ -48,7 +49,7 @@ def _order(operation: str, order: Any) -> Any:
     return order
 
 
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ...]:
+def unravel_index(indices: Any, shape: ShapeLike, order: str = "C") -> tuple[Array, ...]:
     """Return positions along each axis of elements given by their flat index.
 
     Parameters
@@ -182,7 +183,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Arr
     return nonzero(mask_func(np.ones(check_shape("mask_indices", (n, n), "n"), int), k))
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto") -> tuple[Array, ...]:
+def tril_indices(n: int, k: int = 0, m: int | None = None, chunks: ChunksLike = "auto") -> tuple[Array, ...]:
     """Return the positions at and below a diagonal of an (n, m) matrix, in C order.
 
     Parameters
@@ -217,7 +218,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto")
     return nonzero(tri(n, m, k, dtype=bool, chunks=chunks))
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto") -> tuple[Array, ...]:
+def triu_indices(n: int, k: int = 0, m: int | None = None, chunks: ChunksLike = "auto") -> tuple[Array, ...]:
     """Return the positions at and above a diagonal of an (n, m) matrix, in C order.
 
     {sections of tril_indices}
@@ -239,7 +240,7 @@ def _matrix(operation: str, arr: Any) -> tuple[int, int]:
     return rows, columns
 
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
     """Return the positions at and below a diagonal of a given matrix; see `tril_indices`.
 
     Parameters
@@ -268,7 +269,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
     return tril_indices(rows, k, columns)
 
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
     """Return the positions at and above a diagonal of a given matrix; see `triu_indices`.
 
     {sections of tril_indices_from}
@@ -312,7 +313,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     return (arange(n),) * ndim
 
 
-def diag_indices_from(arr: Any) -> tuple[Array, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """Return the positions of the main diagonal of a given array.
 
     Parameters

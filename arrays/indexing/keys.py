@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ...graph.chunks.grid import Index
+    from ..typing import KeyLike
 
 Entry = slice | int | np.ndarray[Any, Any]
 
@@ -28,7 +29,7 @@ NEW, POINTS = -1, -2
 Plain = tuple[int | EllipsisType | tuple[int | None, int | None, int | None] | None, ...]
 
 
-def read_plain(key: Any) -> Plain | None:
+def read_plain(key: KeyLike) -> Plain | None:
     """Return the items of a key of plain slices, integers, None and Ellipsis; None where it has others.
 
     A slice is its start, stop and step.
@@ -47,7 +48,7 @@ def read_plain(key: Any) -> Plain | None:
     return tuple(items)
 
 
-def read_key(key: Any) -> list[Any]:
+def read_key(key: KeyLike) -> list[Any]:
     """Return a key's items: slices, integers, None, Ellipsis, NumPy arrays of integers or bool, and lazy ones."""
     return [_read(item) for item in (key if isinstance(key, tuple) else (key,))]
 
@@ -91,7 +92,7 @@ def _array(item: Any) -> Any:
     return array.astype(np.int64) if array.size == 0 else array
 
 
-def names_fields(key: Any) -> bool:
+def names_fields(key: KeyLike) -> bool:
     """Tell whether a key names a field, or is a list of names."""
     return isinstance(key, str) or (isinstance(key, list) and bool(key) and all(isinstance(name, str) for name in key))
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "argwhere",
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 
-def nonzero(a: Any) -> tuple[Array, ...]:
+def nonzero(a: ArrayLike) -> tuple[Array, ...]:
     """Return the positions of elements that are not zero.
 
     Parameters
@@ -103,7 +104,7 @@ def _along(flat: Array, axis: int, shape: tuple[int, ...]) -> Generator[Any, Any
     return remainder(quotient, max(1, shape[axis])) if axis else quotient
 
 
-def flatnonzero(a: Any) -> Array:
+def flatnonzero(a: ArrayLike) -> Array:
     """Return the flat indices of elements that are not zero.
 
     Parameters
@@ -132,7 +133,7 @@ def flatnonzero(a: Any) -> Array:
     return _positions(as_array("flatnonzero", "a", a))
 
 
-def argwhere(a: Any) -> Array:
+def argwhere(a: ArrayLike) -> Array:
     """Return the positions of elements that are not zero, one row for each.
 
     Parameters
@@ -171,7 +172,7 @@ def _rows(*along: Array) -> Generator[Any, Any, Array]:
     return stack(along, axis=1)
 
 
-def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Array:
+def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: None = None) -> Array:
     """Return the slices along an axis where a condition holds.
 
     Parameters
@@ -235,7 +236,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) 
     return covered[(*before, mask)]
 
 
-def extract(condition: Any, arr: Any) -> Array:
+def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     """Return the elements of the flattened array where a condition holds.
 
     Parameters

@@ -11,6 +11,7 @@ from ..base import ArrayBase, check_dtype
 
 if TYPE_CHECKING:
     from ...graph.expr.expr import DType
+    from ..typing import DTypeLike
 
 __all__ = [
     "can_cast",
@@ -176,7 +177,7 @@ def min_scalar_type(a: Any) -> DType:
     return a.dtype if isinstance(a, ArrayBase) else np.min_scalar_type(a)
 
 
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """Return whether a dtype is of a kind.
 
     Parameters

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...scheduler.session.runtime_context import count_scripts
 from ..base import ArrayBase, check_axes
+
+if TYPE_CHECKING:
+    from ..typing import AxisLike
 
 __all__ = [
     "isscalar",
@@ -80,7 +83,7 @@ def ndim(a: Any) -> int:
     return count
 
 
-def size(a: Any = np._NoValue, axis: Any = None) -> int:
+def size(a: Any = np._NoValue, axis: AxisLike = None) -> int:
     """Return the number of elements, or the length along axes; without an array how many processes run the script.
 
     Parameters

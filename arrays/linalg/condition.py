@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +17,14 @@ from .norms import norm
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "cond",
 ]
 
 
-def cond(x: Any, p: Any = None) -> Array:
+def cond(x: ArrayLike, p: ArrayLike | None = None) -> Array:
     """Return the condition of matrices; infinity for singular ones.
 
     Parameters

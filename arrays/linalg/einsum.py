@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
+    from ..typing import OutLike
 
 __all__ = [
     "einsum",
@@ -48,7 +49,7 @@ class Term:
         return self.array.shape[self.labels.index(label)] if label in self.labels else 1
 
 
-def einsum(*operands: Any, out: Any = None, optimize: Any = False, **keywords: Any) -> Any:
+def einsum(*operands: Any, out: OutLike = None, optimize: Any = False, **keywords: Any) -> Any:
     """Evaluate Einstein's summation over operands.
 
     Parameters

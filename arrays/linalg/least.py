@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "lstsq",
@@ -31,7 +32,7 @@ HIGH = 2
 """A large system with this many times more rows than columns is reduced to a triangle first."""
 
 
-def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array]:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: Any = None) -> tuple[Array, Array, Array, Array]:
     """Return the least-squares solution of `a @ x = b`.
 
     Parameters

@@ -18,6 +18,7 @@ from .factors.singular import svdvals
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike, AxisLike
 
 __all__ = [
     "matrix_norm",
@@ -92,7 +93,7 @@ def _spectral(x: Array, ord: Any) -> Array:
     return _largest(values, -1, False) if ord == 2 else amin(values, axis=-1)
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+def norm(x: ArrayLike, ord: Any = None, axis: AxisLike = None, keepdims: bool = False) -> Array:
     """Return norms of vectors or matrices.
 
     Parameters
@@ -148,7 +149,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return _matrix("norm", array, (axes[0], axes[1]), keepdims, ord)
 
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
+def vector_norm(x: ArrayLike, /, *, axis: AxisLike = None, keepdims: bool = False, ord: Any = 2) -> Array:
     """Return norms of vectors.
 
     Parameters
@@ -190,7 +191,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return _vector("vector_norm", array, axis, keepdims, ord)
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """Return norms of the matrices along the last two axes.
 
     Parameters

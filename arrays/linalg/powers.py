@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
+    from ..typing import ArrayLike, OutLike
 
 __all__ = [
     "matrix_power",
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 
-def matrix_power(a: Any, n: int) -> Array:
+def matrix_power(a: ArrayLike, n: int) -> Array:
     """Multiply square matrices with themselves; negative powers are those of the inverse.
 
     Parameters
@@ -79,7 +80,7 @@ def matrix_power(a: Any, n: int) -> Array:
     return product
 
 
-def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
+def multi_dot(arrays: Sequence[Any], *, out: OutLike = None) -> Any:
     """Multiply several matrices, in the order that takes the fewest operations.
 
     Parameters

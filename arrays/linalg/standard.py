@@ -13,6 +13,7 @@ from .common import MatrixError
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike, AxisLike, DTypeLike
 
 __all__ = [
     "cross",
@@ -29,7 +30,7 @@ matmul = matrices.matmul
 vecdot = vectors.vecdot
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Return cross products of vectors of three elements.
 
     Parameters
@@ -73,7 +74,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     return vectors.cross(left, right, axis=axis)
 
 
-def outer(x1: Any, x2: Any, /) -> Array:
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Multiply each element of one vector with each of another.
 
     Parameters
@@ -110,7 +111,7 @@ def outer(x1: Any, x2: Any, /) -> Array:
     return product
 
 
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: AxisLike = 2) -> Array:
     """Sum products of elements over several axes; see `windrow.tensordot`.
 
     Parameters
@@ -145,7 +146,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
     return matrices.tensordot(x1, x2, axes)
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Array:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """Return the diagonals of matrices.
 
     Parameters
@@ -180,7 +181,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Array:
     return diagonals.diagonal(_matrix("diagonal", x), offset, -2, -1)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Array:
     """Return the sums of the diagonals of matrices.
 
     Parameters

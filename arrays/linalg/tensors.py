@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...graph.arguments import check_integer
 from ...graph.errors import bad
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "tensorinv",
@@ -23,7 +24,7 @@ __all__ = [
 ]
 
 
-def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Array:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Solve `tensordot(a, x, x.ndim) == b`.
 
     Parameters
@@ -74,7 +75,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Array:
     return solve(x.reshape(y.size, y.size), y.reshape(-1)).reshape(shape)
 
 
-def tensorinv(a: Any, ind: int = 2) -> Array:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """Return the inverse of the map `tensordot(a, x, ind)`.
 
     Parameters

@@ -30,6 +30,7 @@ from ..refitting import refittable
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "diff",
@@ -47,7 +48,7 @@ def _part(x: Array, at: int, start: int | None, stop: int | None) -> Array:
     return part
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NONE, append: Any = _NONE) -> Array:
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = _NONE, append: ArrayLike = _NONE) -> Array:
     """Return the differences of neighbours along an axis, n times over.
 
     Parameters
@@ -109,7 +110,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NONE, append: Any =
     return x
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
+def ediff1d(ary: ArrayLike, to_end: Any = None, to_begin: Any = None) -> Array:
     """Return the differences of neighbours in the flattened array.
 
     Parameters
@@ -243,7 +244,7 @@ def _with_neighbours(x: Array, at: int) -> Array:
     return with_halo(x, depths, ("none",) * x.ndim)
 
 
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """Integrate along an axis by the trapezoidal rule.
 
     Parameters
@@ -290,7 +291,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     return add_up(step * (_part(values, at, 1, None) + _part(values, at, None, -1)) / 2.0, axis=at)
 
 
-def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = math.tau) -> Array:
+def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = math.tau) -> Array:
     """Take jumps of more than half a period out of phases, by adding periods.
 
     Parameters

@@ -20,6 +20,7 @@ from ..refitting import refittable
 if TYPE_CHECKING:
     from ..array import Array
     from ..base import ArrayBase
+    from ..typing import ArrayLike
 
 __all__ = [
     "convolve",
@@ -36,7 +37,7 @@ def _as_one(x: ArrayBase) -> Array:
     return regrid(x, Grid.single(x.shape))
 
 
-def convolve(a: Any, v: Any, mode: str = "full") -> Array:
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Array:
     """Convolve two 1-D arrays.
 
     The shorter one comes into one chunk; each chunk of the longer one is read with its neighbours.
@@ -79,7 +80,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     return _slide("convolve", left, right, mode)
 
 
-def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
     """Correlate two 1-D arrays.
 
     The shorter one comes into one chunk; each chunk of the longer one is read with its neighbours.
@@ -150,7 +151,14 @@ def _slide(operation: str, long: Array, short: Array, mode: str) -> Array:
     return make(op, (window, _as_one(short)), Grid([out]), dtype)
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
+def interp(
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: ArrayLike | None = None,
+    right: ArrayLike | None = None,
+    period: Any = None,
+) -> Array:
     """Interpolate linearly between points.
 
     The points come into one chunk; the result has the chunks of `x`.
@@ -200,7 +208,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     return make(op, (array, _as_one(places), _as_one(values)), array.expr.grid, dtype)
 
 
-def polyval(p: Any, x: Any) -> Array:
+def polyval(p: ArrayLike, x: ArrayLike) -> Array:
     """Evaluate a polynomial.
 
     Its coefficients come into one chunk.

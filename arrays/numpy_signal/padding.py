@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "pad",
@@ -53,7 +54,7 @@ MARGIN = 1 << 12
 Widths = list[tuple[int, int]]
 
 
-def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any) -> Array:
+def pad(array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any) -> Array:
     """Put a margin around an array.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,13 +17,22 @@ from ..ops.moves.axis_moves import expand_dims, transpose
 from ..ops.products.matrices import matmul, outer
 from ..ops.reductions.sums import sum as summed
 
+if TYPE_CHECKING:
+    from ..typing import ArrayLike
+
 __all__ = [
     "polyfit",
 ]
 
 
 def polyfit(
-    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: bool | str = False
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: Any = None,
+    cov: bool | str = False,
 ) -> Any:
     """Fit a polynomial to points, by least squares.
 

@@ -17,6 +17,7 @@ from ..ops.elementwise.ufuncs import cos, sqrt
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike, ChunksLike
 
 __all__ = [
     "bartlett",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 
-def i0(x: Any) -> Array:
+def i0(x: ArrayLike) -> Array:
     """Return the modified Bessel function of the first kind and order zero of each element.
 
     Parameters
@@ -58,7 +59,7 @@ def i0(x: Any) -> Array:
     return apply("i0", "i0", (as_array("i0", "x", x),), np.i0)
 
 
-def sinc(x: Any) -> Array:
+def sinc(x: ArrayLike) -> Array:
     """Return `sin(pi x) / (pi x)` of each element, and 1 at 0.
 
     Parameters
@@ -98,7 +99,7 @@ def _points(count: int, chunks: Any) -> Array:
     return arange(1 - count, count, 2, chunks=chunks)
 
 
-def bartlett(M: int, *, chunks: Any = "auto") -> Array:
+def bartlett(M: int, *, chunks: ChunksLike = "auto") -> Array:
     """Return Bartlett's triangular window, zero at the ends.
 
     Parameters
@@ -138,7 +139,7 @@ def bartlett(M: int, *, chunks: Any = "auto") -> Array:
     return window
 
 
-def blackman(M: int, *, chunks: Any = "auto") -> Array:
+def blackman(M: int, *, chunks: ChunksLike = "auto") -> Array:
     """Return Blackman's window, a sum of three cosines.
 
     Parameters
@@ -179,7 +180,7 @@ def blackman(M: int, *, chunks: Any = "auto") -> Array:
     return window
 
 
-def hamming(M: int, *, chunks: Any = "auto") -> Array:
+def hamming(M: int, *, chunks: ChunksLike = "auto") -> Array:
     """Return Hamming's window, a raised cosine that isn't zero at the ends.
 
     Parameters
@@ -219,7 +220,7 @@ def hamming(M: int, *, chunks: Any = "auto") -> Array:
     return window
 
 
-def hanning(M: int, *, chunks: Any = "auto") -> Array:
+def hanning(M: int, *, chunks: ChunksLike = "auto") -> Array:
     """Return von Hann's window, a raised cosine.
 
     Parameters
@@ -259,7 +260,7 @@ def hanning(M: int, *, chunks: Any = "auto") -> Array:
     return window
 
 
-def kaiser(M: int, beta: float, *, chunks: Any = "auto") -> Array:
+def kaiser(M: int, beta: float, *, chunks: ChunksLike = "auto") -> Array:
     """Return Kaiser's window, made of Bessel functions.
 
     Parameters

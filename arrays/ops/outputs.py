@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ..base import ArrayBase, check_own
 from .elementwise.nodes import cast
 from .moves.broadcasting import broadcast_to
+
+if TYPE_CHECKING:
+    from ..typing import ArrayLike, DTypeLike, OutLike
 
 
 def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *, broadcasts: bool = False) -> Any:
@@ -41,7 +44,7 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *,
     return out
 
 
-def check_out(operation: str, found: Any, out: Any, casting: str) -> Any:
+def check_out(operation: str, found: Any, out: OutLike, casting: str) -> Any:
     """Return `out`, an array to which the result may be cast, or say what it is."""
     if not isinstance(out, ArrayBase | np.ndarray):
         raise ArgumentError(bad(operation, "out", type(out).__name__, "None, a Windrow array, or a NumPy array"))
@@ -53,7 +56,7 @@ def check_out(operation: str, found: Any, out: Any, casting: str) -> Any:
     return out
 
 
-def dtype_by_out(a: Any, dtype: Any, out: Any) -> Any:
+def dtype_by_out(a: ArrayLike, dtype: DTypeLike, out: OutLike) -> Any:
     """Return the dtype that is asked for, else that of `out` where it holds sums and products of `a` better.
 
     NumPy takes that of `out` in any case. Here what would lose digits by it is rounded once, at the end.
@@ -65,7 +68,7 @@ def dtype_by_out(a: Any, dtype: Any, out: Any) -> Any:
     return held if wider else None
 
 
-def deliver_positions(operation: str, found: Any, out: Any) -> Any:
+def deliver_positions(operation: str, found: Any, out: OutLike) -> Any:
     """Return positions, or put them into `out`, which as NumPy's is of integers that int64 holds, or of bool."""
     dtype = dtype_of_out(out)
     if dtype is not None and not np.can_cast(dtype, np.int64, "safe"):
@@ -73,12 +76,12 @@ def deliver_positions(operation: str, found: Any, out: Any) -> Any:
     return deliver(operation, found, out, "unsafe")
 
 
-def deliver_reduced(operation: str, found: Any, out: Any) -> Any:
+def deliver_reduced(operation: str, found: Any, out: OutLike) -> Any:
     """Return a reduction's result, or put it into `out`, which as NumPy's takes numbers of any kind."""
     return _deliver_numbers(operation, found, out, "biufc")
 
 
-def deliver_inexact(operation: str, found: Any, out: Any) -> Any:
+def deliver_inexact(operation: str, found: Any, out: OutLike) -> Any:
     """Return what NumPy finishes within `out`, such as roots, or put it there: no integers hold it."""
     return _deliver_numbers(operation, found, out, "fc")
 
@@ -89,7 +92,7 @@ def _deliver_numbers(operation: str, found: Any, out: Any, kinds: str) -> Any:
     return deliver(operation, found, out, "unsafe" if numbers else "same_kind")
 
 
-def divides_in_out(dtype: Any, out: Any) -> bool:
+def divides_in_out(dtype: DTypeLike, out: OutLike) -> bool:
     """Tell whether a sum of integers, which `dtype` asks for, is divided in the dtype of `out`, as NumPy does it.
 
     So `mean(x, dtype=int, out=floats)` adds up integers, and what is divided isn't cut off.
@@ -97,7 +100,7 @@ def divides_in_out(dtype: Any, out: Any) -> bool:
     return dtype is not None and np.dtype(dtype).kind in "biu" and dtype_of_out(out) is not None
 
 
-def dtype_of_out(out: Any) -> np.dtype[Any] | None:
+def dtype_of_out(out: OutLike) -> np.dtype[Any] | None:
     """Return the dtype of `out`, which may be a tuple of one; None where it has none."""
     held = getattr(out[0] if isinstance(out, tuple) and len(out) == 1 else out, "dtype", None)
     return held if isinstance(held, np.dtype) else None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
+    from ..typing import DTypeLike, OutLike
     from .state import Philox
 
 Param = tuple[str, Any, str]
@@ -89,7 +90,12 @@ def parameter(operation: str, argument: str, value: Any, condition: str) -> Any:
 
 
 def find_size(
-    operation: str, size: Any, arrays: Sequence[ArrayBase], chunks: Any, dtype: Any, out: Any = None
+    operation: str,
+    size: Any,
+    arrays: Sequence[ArrayBase],
+    chunks: Any,
+    dtype: Any,
+    out: Any = None,
 ) -> tuple[tuple[int, ...], Grid]:
     """Return the result's shape and grid; without a size, the shape that the parameters broadcast to."""
     wide = broadcast_shape(operation, *(a.shape for a in arrays)) if arrays else ()
@@ -127,7 +133,7 @@ def whole_number(operation: str, argument: str, value: Any) -> int:
     return check_integer(operation, argument, value)
 
 
-def real_dtype(operation: str, dtype: Any) -> np.dtype[Any]:
+def real_dtype(operation: str, dtype: DTypeLike) -> np.dtype[Any]:
     """Return float64 or float32."""
     known = check_dtype(operation, "dtype", dtype)
     if known not in (np.float64, np.float32):
@@ -141,7 +147,7 @@ def check_method(operation: str, method: Any, known: tuple[str, ...]) -> None:
         raise ArgumentError(bad(operation, "method", method, " or ".join(map(repr, known))))
 
 
-def into(operation: str, out: Any, made: Array) -> Array:
+def into(operation: str, out: OutLike, made: Array) -> Array:
     """Return what was made; or `out`, which stands for it from now on."""
     if out is None:
         return made

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from ...graph.chunks.grid import Grid
     from ...workers.kernels.randoms.permuting import Seed
     from ..array import Array
+    from ..typing import ArrayLike, ChunksLike, OutLike, ShapeLike
 
 
 class Orders(Drawing):
     """Permutations and choices by position, without sorting: see
     `workers.kernels.randoms.permuting`."""
 
-    def permutation(self, x: Any, axis: int = 0, *, chunks: Any = "auto") -> Array:
+    def permutation(self, x: ArrayLike, axis: int = 0, *, chunks: ChunksLike = "auto") -> Array:
         """Return numbers from 0 on, or an array, in random order.
 
         Parameters
@@ -87,7 +88,7 @@ class Orders(Drawing):
         key, jumps, offset = self._seed(operation, n)
         return make(Random("permutation", key, offset, (n, offset), jumps), (), grid, I8)
 
-    def shuffle(self, x: Any, axis: int = 0) -> None:
+    def shuffle(self, x: ArrayLike, axis: int = 0) -> None:
         """Bring an array into random order; `x` stands for the new order from then on.
 
         Parameters
@@ -126,7 +127,7 @@ class Orders(Drawing):
         order = Permutation(self._seed("shuffle", n), n).forward(np.arange(n))
         x[:] = x.take(order, along) if isinstance(x, np.ndarray) else [x[i] for i in order.tolist()]
 
-    def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Array:
+    def permuted(self, x: ArrayLike, *, axis: int | None = None, out: OutLike = None) -> Array:
         """Return an array in which each line along an axis is in a random order of its own.
 
         Parameters
@@ -176,13 +177,13 @@ class Orders(Drawing):
     def choice(
         self,
         a: Any,
-        size: Any = None,
+        size: ShapeLike = None,
         replace: bool = True,
-        p: Any = None,
+        p: ArrayLike | None = None,
         axis: int = 0,
         shuffle: bool = True,
         *,
-        chunks: Any = "auto",
+        chunks: ChunksLike = "auto",
     ) -> Array:
         """Choose integers below a number, or elements of an array.
 

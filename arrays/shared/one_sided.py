@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ...workers.shared.one_sided.replicated import Replicated
 from ...workers.shared.one_sided.symmetric import Symmetric
 from ..base import check_dtype, check_shape
 
+if TYPE_CHECKING:
+    from ..typing import DTypeLike, ShapeLike
+
 __all__ = [
     "Replicated",
     "Symmetric",
@@ -28,7 +31,7 @@ __all__ = [
 ]
 
 
-def symmetric(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Symmetric:
+def symmetric(shape: ShapeLike, dtype: DTypeLike = np.float64, fill: Any = 0) -> Symmetric:
     """Make an array that lies on all ranks, and whose elements any of them reads and changes at any time.
 
     Rank programs, functions of blocks and the driver use it alike; it is pickled as a name. Elements are counted flat,
@@ -114,7 +117,7 @@ def symmetric(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Symmetric:
     return make_once(what, begin)
 
 
-def replicated(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Replicated:
+def replicated(shape: ShapeLike, dtype: DTypeLike = np.float64, fill: Any = 0) -> Replicated:
     """Make an array of which every rank has a copy of its own to change, until all copies become one.
 
     Parameters

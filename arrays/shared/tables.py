@@ -16,6 +16,8 @@ from .arrays import PAGE, make_empty, read_page
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..typing import KeyLike
+
 Rows = np.ndarray[Any, Any]
 FEW = 4096
 """New keys that may lie beside the others."""
@@ -104,7 +106,7 @@ class Table:
     def __len__(self) -> int:
         return self._count
 
-    def __contains__(self, key: Any) -> bool:
+    def __contains__(self, key: KeyLike) -> bool:
         return bool((self._find("in", key)[0] >= 0).all())
 
     def __iter__(self) -> Iterator[Any]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ..array import Array
+    from ..typing import ArrayLike
 
     Steps = Generator[Any, Any, Array]
 
@@ -164,7 +165,7 @@ def _inverse(x: Array, order: _Order) -> Steps:
     return regrid((yield from restore_order(where, number, where.expr.grid)), x.expr.grid)
 
 
-def find_distinct(operation: str, x: Any, names: str, equal_nan: bool) -> list[Array]:
+def find_distinct(operation: str, x: ArrayLike, names: str, equal_nan: bool) -> list[Array]:
     """Return the arrays that `names` asks for: v(alues), i(ndices), r (inverse), c(ounts)."""
     array = as_array(operation, "x", x)
     if array.dtype.kind == "V" and array.dtype.names is None:
@@ -180,7 +181,7 @@ def find_distinct(operation: str, x: Any, names: str, equal_nan: bool) -> list[A
     return outputs
 
 
-def unique_values(x: Any) -> Array:
+def unique_values(x: ArrayLike) -> Array:
     """Return the distinct elements, sorted.
 
     Parameters
@@ -210,7 +211,7 @@ def unique_values(x: Any) -> Array:
     return find_distinct("unique_values", x, "v", False)[0]
 
 
-def unique_counts(x: Any) -> UniqueCounts:
+def unique_counts(x: ArrayLike) -> UniqueCounts:
     """Return the distinct elements, sorted, and how often each occurs.
 
     Parameters
@@ -241,7 +242,7 @@ def unique_counts(x: Any) -> UniqueCounts:
     return UniqueCounts(*find_distinct("unique_counts", x, "vc", False))
 
 
-def unique_inverse(x: Any) -> UniqueInverse:
+def unique_inverse(x: ArrayLike) -> UniqueInverse:
     """Return the distinct elements, sorted, and for each element of `x` which one it is.
 
     Parameters
@@ -272,7 +273,7 @@ def unique_inverse(x: Any) -> UniqueInverse:
     return UniqueInverse(*find_distinct("unique_inverse", x, "vr", False))
 
 
-def unique_all(x: Any) -> UniqueAll:
+def unique_all(x: ArrayLike) -> UniqueAll:
     """Return the distinct elements, sorted, with first positions, inverse and counts.
 
     Parameters

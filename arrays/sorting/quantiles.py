@@ -11,6 +11,8 @@ from .ranking import find_quantiles
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..typing import ArrayLike, OutLike
+
 __all__ = [
     "median",
     "nanmedian",
@@ -22,15 +24,15 @@ __all__ = [
 
 
 def quantile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: int | Sequence[int] | None = None,
-    out: Any = None,
+    out: OutLike = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Any:
     """Return quantiles, exactly.
 
@@ -72,15 +74,15 @@ def quantile(
 
 
 def percentile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: int | Sequence[int] | None = None,
-    out: Any = None,
+    out: OutLike = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     internal_method: str = "default",
 ) -> Any:
     """Return percentiles, exactly.
@@ -124,9 +126,9 @@ def percentile(
 
 
 def median(
-    a: Any,
+    a: ArrayLike,
     axis: int | Sequence[int] | None = None,
-    out: Any = None,
+    out: OutLike = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
@@ -161,15 +163,15 @@ def median(
 
 
 def nanquantile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: int | Sequence[int] | None = None,
-    out: Any = None,
+    out: OutLike = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Any:
     """Return quantiles of the elements that are not NaN, exactly.
 
@@ -212,15 +214,15 @@ def nanquantile(
 
 
 def nanpercentile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: int | Sequence[int] | None = None,
-    out: Any = None,
+    out: OutLike = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Any:
     """Return percentiles of the elements that are not NaN, exactly.
 
@@ -263,9 +265,9 @@ def nanpercentile(
 
 
 def nanmedian(
-    a: Any,
+    a: ArrayLike,
     axis: int | Sequence[int] | None = None,
-    out: Any = None,
+    out: OutLike = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:

@@ -37,7 +37,15 @@ if TYPE_CHECKING:
 
 
 def find_quantiles(
-    name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, overwrite: Any
+    name: str,
+    a: Any,
+    q: Any,
+    axis: Any,
+    out: Any,
+    method: str,
+    keepdims: Any,
+    weights: Any,
+    overwrite: Any,
 ) -> Any:
     """Return quantiles; `method` may be "median"."""
     array = as_array(name, "a", a)

@@ -21,6 +21,7 @@ from .sorts import in_chunks, sort
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "digitize",
@@ -31,7 +32,7 @@ __all__ = [
 SIDES = ("left", "right")
 
 
-def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Array:
+def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: Any = None) -> Array:
     """Return the positions at which elements go into a sorted array.
 
     Parameters
@@ -85,7 +86,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Arra
     return over_chunks("positions", table, x, (str(side),), np.dtype(np.int64))
 
 
-def digitize(x: Any, bins: Any, right: bool = False) -> Array:
+def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Array:
     """Return the number of the bin that each element is in.
 
     The bins are brought into one chunk.
@@ -135,7 +136,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
 
 
 def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+    element: ArrayLike, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Array:
     """Tell for each element whether it is among others.
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ..array import Array
+    from ..typing import ArrayLike, DTypeLike
 
     Steps = Generator[Any, Any, Array]
 
@@ -36,7 +37,7 @@ SPREAD = 4
 """Borders lie this many standard deviations of the sample's ranks before and after the expected rank."""
 
 
-def select_quantiles(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> Steps:
+def select_quantiles(x: Array, q: ArrayLike, method: str, skip: bool, dtype: DTypeLike) -> Steps:
     """Recipe of quantiles of a 1-D array."""
     x = keep_readable(coalesce.merge_small_chunks(x))
     (axis,) = x.expr.grid.axes

@@ -31,6 +31,7 @@ from .samples import keep_readable, lexsort_long, order_long
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike
     from .samples import Steps
 
 __all__ = [
@@ -51,7 +52,7 @@ MOST_KEYS = 1024
 
 
 def sort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     kind: Any = None,
     order: Any = None,
@@ -102,7 +103,7 @@ def sort(
     return _as_before(_along("sort", array, at, _flag("sort", descending)), a, order)
 
 
-def sort_complex(a: Any) -> Array:
+def sort_complex(a: ArrayLike) -> Array:
     """Return the elements as complex numbers, in order along the last axis.
 
     Parameters
@@ -139,7 +140,7 @@ def sort_complex(a: Any) -> Array:
 
 
 def argsort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     kind: Any = None,
     order: Any = None,
@@ -184,7 +185,7 @@ def argsort(
     return _along("argsort", array, at, _flag("argsort", descending))
 
 
-def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
+def partition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
     """Return the elements with those at positions `kth` in their sorted place, lesser ones before, greater ones after.
 
     Parameters
@@ -225,7 +226,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     return _as_before(_along("sort", array, at, descending=False), a, order)
 
 
-def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
+def argpartition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
     """Return the positions that partition an array.
 
     Parameters

@@ -17,6 +17,7 @@ from .sorts import argsort, sort
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "argtopk",
@@ -24,7 +25,7 @@ __all__ = [
 ]
 
 
-def topk(a: Any, k: int, axis: int = -1) -> Array:
+def topk(a: ArrayLike, k: int, axis: int = -1) -> Array:
     """Return the k greatest elements along an axis, the greatest first.
 
     Parameters
@@ -69,7 +70,7 @@ def _find_best(array: Array, k: int, at: int) -> Array:
     return _best(_leading("first_of", array, k, at, array.dtype), k, at)
 
 
-def argtopk(a: Any, k: int, axis: int = -1) -> Array:
+def argtopk(a: ArrayLike, k: int, axis: int = -1) -> Array:
     """Return the positions of the k greatest elements along an axis, that of the greatest first.
 
     Parameters

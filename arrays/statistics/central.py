@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
+    from ..typing import ArrayLike, DTypeLike, OutLike
 
 __all__ = [
     "moment",
@@ -23,13 +24,13 @@ __all__ = [
 
 
 def moment(
-    a: Any,
+    a: ArrayLike,
     order: int,
     axis: int | Sequence[int] | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     keepdims: bool = False,
     ddof: float = 0,
-    out: Any = None,
+    out: OutLike = None,
 ) -> Array:
     """Return a central moment: the mean of a power of the deviations from the mean.
 

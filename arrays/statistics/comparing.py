@@ -15,6 +15,7 @@ from ..ops.reductions import extremes
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "allclose",
@@ -23,7 +24,7 @@ __all__ = [
 ]
 
 
-def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
+def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
     """Tell whether all elements are equal within a tolerance; see `isclose`.
 
     Parameters

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "bincount",
@@ -37,7 +38,7 @@ MOST = 1 << 16
 """The first pass counts no more numbers than this; else the greatest element is found first."""
 
 
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
+def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0) -> Array:
     """Count how often each integer from 0 on occurs.
 
     Parameters

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "histogram",
@@ -34,7 +35,7 @@ __all__ = [
 
 
 def histogram(
-    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    a: ArrayLike, bins: Any = 10, range: Any = None, density: Any = None, weights: ArrayLike | None = None
 ) -> tuple[Array, Array]:
     """Count the elements in bins.
 
@@ -104,7 +105,7 @@ def _count_late(x: Array, edges: Array, density: bool) -> Generator[Any, Any, Ar
     return _dense(counts, edges) if density else counts
 
 
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:
+def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike | None = None) -> Array:
     """Return the edges of the bins that `histogram` uses.
 
     Parameters
@@ -149,7 +150,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     return edges_of("histogram_bin_edges", x, bins, range)[0]
 
 
-def check_binnable(operation: str, argument: str, a: Any) -> Array:
+def check_binnable(operation: str, argument: str, a: ArrayLike) -> Array:
     """Return an array whose elements are to be counted in bins."""
     x = as_array(operation, argument, a)
     if x.dtype.kind not in "biuf":

@@ -19,6 +19,7 @@ from .histograms import check_binnable, check_count, check_edges, check_range
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "histogram2d",
@@ -27,7 +28,7 @@ __all__ = [
 
 
 def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike | None = None
 ) -> tuple[Array, list[Array]]:
     """Count points in boxes.
 
@@ -75,7 +76,12 @@ def histogramdd(
 
 
 def histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[Array, Array, Array]:
     """Count points of the plane in rectangles.
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
+    from ..typing import ArrayLike, DTypeLike
 
 __all__ = [
     "average",
@@ -33,9 +34,9 @@ __all__ = [
 
 
 def average(
-    a: Any,
+    a: ArrayLike,
     axis: int | Sequence[int] | None = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     returned: bool = False,
     *,
     keepdims: bool = False,
@@ -118,15 +119,15 @@ def _weights_along(array: Array, axis: Any, weights: Array) -> Array:
 
 
 def cov(
-    m: Any,
-    y: Any = None,
+    m: ArrayLike,
+    y: ArrayLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Array:
     """Return the covariance matrix.
 
@@ -243,7 +244,7 @@ def _observation_weights(argument: str, weights: Any, count: int) -> Array | Non
     return astype(array, float)
 
 
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
+def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike = None) -> Array:
     """Return the matrix of correlation coefficients.
 
     Parameters

@@ -13,6 +13,7 @@ from .nans import has_nan
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike, OutLike
 
 __all__ = [
     "nanargmax",
@@ -20,7 +21,7 @@ __all__ = [
 ]
 
 
-def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+def nanargmin(a: ArrayLike, axis: int | None = None, out: OutLike = None, *, keepdims: bool = False) -> Any:
     """Return the position of the least element that is not NaN.
 
     Parameters
@@ -58,7 +59,7 @@ def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
     return deliver_positions("nanargmin", _position("nanargmin", a, axis, keepdims), out)
 
 
-def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+def nanargmax(a: ArrayLike, axis: int | None = None, out: OutLike = None, *, keepdims: bool = False) -> Any:
     """Return the position of the greatest element that is not NaN.
 
     {sections of nanargmin}

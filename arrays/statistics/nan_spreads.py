@@ -19,6 +19,7 @@ from .docstrings import STATISTICS
 from .nans import check_numbers, count_not_nan, inexact_dtype, nanmean
 
 if TYPE_CHECKING:
+    from ..typing import ArrayLike, DTypeLike, OutLike, WhereLike
     from .nans import Axes
 
 __all__ = [
@@ -28,15 +29,15 @@ __all__ = [
 
 
 def nanvar(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: OutLike = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: Any = True,
-    mean: Any = None,
+    where: WhereLike = True,
+    mean: ArrayLike | None = None,
     correction: float | None = None,
 ) -> Any:
     """Return the variance of the elements that are not NaN.
@@ -87,15 +88,15 @@ def nanvar(
 
 
 def nanstd(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: OutLike = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: Any = True,
-    mean: Any = None,
+    where: WhereLike = True,
+    mean: ArrayLike | None = None,
     correction: float | None = None,
 ) -> Any:
     """Return the standard deviation of the elements that are not NaN.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
+    from ..typing import ArrayLike, DTypeLike, OutLike, WhereLike
 
     Axes = int | Sequence[int] | None
 
@@ -36,13 +37,13 @@ __all__ = [
 
 
 def nansum(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: OutLike = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: Any = True,
+    where: WhereLike = True,
 ) -> Any:
     """Add up the elements that are not NaN.
 
@@ -79,13 +80,13 @@ def nansum(
 
 
 def nanprod(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: OutLike = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: Any = True,
+    where: WhereLike = True,
 ) -> Any:
     """Multiply the elements that are not NaN.
 
@@ -120,7 +121,12 @@ def nanprod(
 
 
 def nanmin(
-    a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    a: ArrayLike,
+    axis: Axes = None,
+    out: OutLike = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: WhereLike = True,
 ) -> Any:
     """Return the least of the elements that are not NaN.
 
@@ -155,7 +161,12 @@ def nanmin(
 
 
 def nanmax(
-    a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    a: ArrayLike,
+    axis: Axes = None,
+    out: OutLike = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: WhereLike = True,
 ) -> Any:
     """Return the greatest of the elements that are not NaN.
 
@@ -190,7 +201,13 @@ def nanmax(
 
 
 def nanmean(
-    a: Any, axis: Axes = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    a: Any,
+    axis: Axes = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
 ) -> Any:
     """Return the mean of the elements that are not NaN.
 
@@ -258,7 +275,7 @@ def _as_real(array: Array, dtype: np.dtype[Any]) -> Array:
     return astype(array, dtype)
 
 
-def check_numbers(operation: str, a: Any, axis: Axes, dtype: Any, keepdims: Any) -> Array:
+def check_numbers(operation: str, a: ArrayLike, axis: Axes, dtype: DTypeLike, keepdims: Any) -> Array:
     """Return an array to reduce; errors name the function that was called."""
     array = as_array(operation, "a", a)
     wanted = None if dtype is None else check_dtype(operation, "dtype", dtype)
@@ -286,7 +303,7 @@ def count_not_nan(array: Array, axis: Axes, keepdims: bool, mask: Any) -> Array:
     return red.sum(there, axis, np.int64, keepdims=keepdims)
 
 
-def inexact_dtype(operation: str, array: Array, dtype: Any) -> np.dtype[Any]:
+def inexact_dtype(operation: str, array: Array, dtype: DTypeLike) -> np.dtype[Any]:
     """Return the dtype to compute in."""
     if dtype is None:
         return np.dtype(np.float64) if array.dtype.kind in "biu" else array.dtype

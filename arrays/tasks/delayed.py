@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ...scheduler.tasks.future import Future
     from ..array import Array
+    from ..typing import DTypeLike, KeyLike, ShapeLike
 
 __all__ = [
     "Delayed",
@@ -134,10 +135,10 @@ class Delayed(LazyCalls):
             raise TypeError("a lazy call doesn't change: attributes can't be set")
         super().__setattr__(name, value)
 
-    def __getitem__(self, key: Any) -> Delayed:
+    def __getitem__(self, key: KeyLike) -> Delayed:
         return Delayed(operator.getitem, (self, key), {})
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: KeyLike, value: Any) -> None:
         raise TypeError("a lazy call doesn't change: items can't be set")
 
     def __iter__(self) -> Iterator[Delayed]:
@@ -344,7 +345,9 @@ class _Block:
         return np.asarray(evaluate(self.call, blocks))
 
 
-def from_delayed(value: Any, shape: Any, dtype: Any = None, meta: Any = None, name: str | None = None) -> Array:
+def from_delayed(
+    value: Any, shape: ShapeLike, dtype: DTypeLike = None, meta: Any = None, name: str | None = None
+) -> Array:
     """Return a lazy array of one chunk that a lazy call gives.
 
     Parameters

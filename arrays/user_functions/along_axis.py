@@ -24,6 +24,7 @@ from .travel.pickling import call_on_samples, name_of, payload, refuse_captured
 if TYPE_CHECKING:
     from ...graph.expr.expr import DType
     from ..array import Array
+    from ..typing import ArrayLike, DTypeLike, ShapeLike
 
 __all__ = [
     "apply_along_axis",
@@ -33,7 +34,13 @@ __all__ = [
 
 
 def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, dtype: Any = None, shape: Any = None, **kwargs: Any
+    func1d: Callable[..., Any],
+    axis: int,
+    arr: ArrayLike,
+    *args: Any,
+    dtype: DTypeLike = None,
+    shape: ShapeLike = None,
+    **kwargs: Any,
 ) -> Array:
     """Apply a function to each 1-D slice along an axis.
 
@@ -110,7 +117,7 @@ def apply_along_axis(
     return make(MapBlocks(packed, (operand_axes,)), (array,), Grid(axes), known)
 
 
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: int | Sequence[int]) -> Array:
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: int | Sequence[int]) -> Array:
     """Apply a function of an array and an axis to one axis after the other.
 
     Parameters

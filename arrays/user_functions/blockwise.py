@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..array import Array
+    from ..typing import DTypeLike
 
 __all__ = [
     "blockwise",
@@ -30,7 +31,7 @@ def blockwise(
     func: Callable[..., Any],
     out_ind: Any,
     *args: Any,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     new_axes: dict[Any, Any] | None = None,
     adjust_chunks: dict[Any, Any] | None = None,
     align_arrays: bool = True,

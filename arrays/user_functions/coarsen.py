@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "coarsen",
@@ -26,7 +27,7 @@ __all__ = [
 
 
 def coarsen(
-    reduction: Callable[..., Any], x: Any, axes: dict[int, int], trim_excess: bool = False, **kwargs: Any
+    reduction: Callable[..., Any], x: ArrayLike, axes: dict[int, int], trim_excess: bool = False, **kwargs: Any
 ) -> Array:
     """Reduce each group of neighbouring elements to one.
 

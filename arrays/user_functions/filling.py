@@ -15,13 +15,14 @@ from .reduction import cumreduction
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..typing import ArrayLike
 
 __all__ = [
     "push",
 ]
 
 
-def push(array: Any, n: int | None = None, axis: int = -1) -> Array:
+def push(array: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Fill missing elements with the last one before them along an axis.
 
     Parameters

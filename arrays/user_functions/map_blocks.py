@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ...graph.expr.expr import DType
     from ..array import Array
+    from ..typing import AxisLike, ChunksLike, DTypeLike
     from .travel.adapters import Place
 
 __all__ = [
@@ -34,8 +35,8 @@ def map_blocks(
     *args: Any,
     name: str | None = None,
     token: str | None = None,
-    dtype: Any = None,
-    chunks: Any = None,
+    dtype: DTypeLike = None,
+    chunks: ChunksLike = None,
     drop_axis: int | Sequence[int] | None = None,
     new_axis: int | Sequence[int] | None = None,
     enforce_ndim: bool = False,
@@ -175,7 +176,9 @@ def keywords_at(
     return {name: keywords[name] for name in wants}
 
 
-def join_chunks(operation: str, domain: list[Axis], arrays: list[Array], axes: Any) -> tuple[list[Axis], list[Array]]:
+def join_chunks(
+    operation: str, domain: list[Axis], arrays: list[Array], axes: AxisLike
+) -> tuple[list[Axis], list[Array]]:
     """Join the chunks along axes that a function drops."""
     dropped = check_axes(operation, axes, len(domain), "drop_axis") if axes is not None else ()
     if not dropped:
@@ -191,7 +194,9 @@ def join_chunks(operation: str, domain: list[Axis], arrays: list[Array], axes: A
     return [whole(a, i) for i, a in enumerate(domain)], fitted
 
 
-def target_axes(operation: str, ndim: int, drop_axis: Any, new_axis: Any, chunks: Any) -> tuple[dict[int, int], int]:
+def target_axes(
+    operation: str, ndim: int, drop_axis: Any, new_axis: Any, chunks: ChunksLike
+) -> tuple[dict[int, int], int]:
     """Return where each axis that a function keeps stands in the result, and the number of the result's axes."""
     dropped = check_axes(operation, drop_axis, ndim, "drop_axis") if drop_axis is not None else ()
     kept = [i for i in range(ndim) if i not in dropped]
@@ -205,7 +210,7 @@ def target_axes(operation: str, ndim: int, drop_axis: Any, new_axis: Any, chunks
 
 
 def lay_out(
-    operation: str, domain: list[Axis], arrays: list[Array], drop_axis: Any, new_axis: Any, chunks: Any
+    operation: str, domain: list[Axis], arrays: list[Array], drop_axis: Any, new_axis: Any, chunks: ChunksLike
 ) -> tuple[Grid, list[tuple[int | None, ...]]]:
     """Return the result's chunks, and for each array which of the result's axes its own run along."""
     target, ndim = target_axes(operation, len(domain), drop_axis, new_axis, chunks)
@@ -231,7 +236,7 @@ def lengthen_axes(operation: str, grid: Grid, shape: tuple[int, ...], new_axis: 
     return Grid([Axis.whole(shape[i]) if i in added else own for i, own in enumerate(grid.axes)])
 
 
-def read_dtype(operation: str, dtype: Any, meta: Any) -> DType | None:
+def read_dtype(operation: str, dtype: DTypeLike, meta: Any) -> DType | None:
     """Return the dtype that a user gave, by itself or as that of dask's `meta`."""
     if dtype is not None:
         return check_dtype(operation, "dtype", dtype)

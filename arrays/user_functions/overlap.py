@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ...graph.expr.expr import DType
     from ...graph.kinds.mapping import Payload
     from ..array import Array
+    from ..typing import ArrayLike, AxisLike, ChunksLike, DTypeLike
 
 __all__ = [
     "map_overlap",
@@ -63,8 +64,8 @@ def map_overlap(
     allow_rechunk: bool = True,
     name: str | None = None,
     token: str | None = None,
-    dtype: Any = None,
-    chunks: Any = None,
+    dtype: DTypeLike = None,
+    chunks: ChunksLike = None,
     drop_axis: int | Sequence[int] | None = None,
     new_axis: int | Sequence[int] | None = None,
     meta: Any = None,
@@ -260,7 +261,7 @@ def _trim_axis(axis: Axis, margin: Margin | None) -> Axis:
     return Axis.of_sizes(sizes)
 
 
-def overlap(x: Any, depth: Any, boundary: Any = None, *, allow_rechunk: bool = True) -> Array:
+def overlap(x: ArrayLike, depth: Any, boundary: Any = None, *, allow_rechunk: bool = True) -> Array:
     """Return the array of chunks that each include a margin of their neighbours.
 
     Parameters
@@ -301,7 +302,7 @@ def overlap(x: Any, depth: Any, boundary: Any = None, *, allow_rechunk: bool = T
     return with_halo(array, read_depths("overlap", depth, array.ndim), ends)
 
 
-def trim_internal(x: Any, axes: Any, boundary: Any = None) -> Array:
+def trim_internal(x: ArrayLike, axes: AxisLike, boundary: Any = None) -> Array:
     """Trim margins from all chunks; the ends of the array keep theirs where the boundary is "none".
 
     Parameters
@@ -341,7 +342,7 @@ def trim_internal(x: Any, axes: Any, boundary: Any = None) -> Array:
     return _trim_margins("trim_internal", "axes", array, read_depths("trim_internal", axes, array.ndim, "axes"), ends)
 
 
-def trim_overlap(x: Any, depth: Any, boundary: Any = None) -> Array:
+def trim_overlap(x: ArrayLike, depth: Any, boundary: Any = None) -> Array:
     """Trim the margins that `overlap` added.
 
     Parameters

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
+    from ..typing import ArrayLike, DTypeLike, OutLike
 
 __all__ = [
     "cumreduction",
@@ -35,20 +36,20 @@ FAN = 16
 
 
 def reduction(
-    x: Any,
+    x: ArrayLike,
     chunk: Callable[..., Any],
     aggregate: Callable[..., Any],
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     split_every: int | Mapping[int, int] | None = None,
     combine: Callable[..., Any] | None = None,
     name: str | None = None,
-    out: Any = None,
+    out: OutLike = None,
     concatenate: bool = True,
     output_size: int = 1,
     meta: Any = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     **kwargs: Any,
 ) -> Array:
     """Reduce an array by functions of one's own: of chunks, of partial results, and of the last of these.
@@ -215,10 +216,10 @@ def cumreduction(
     func: Callable[..., Any],
     binop: Callable[..., Any],
     ident: Any,
-    x: Any,
+    x: ArrayLike,
     axis: int | None = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: OutLike = None,
     method: str = "sequential",
     preop: Callable[..., Any] | None = None,
 ) -> Array:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ...graph.kinds.mapping import Payload
     from ..array import Array
+    from ..typing import OutLike
 
 __all__ = [
     "Spec",
@@ -77,7 +78,7 @@ class Spec:
 def spmd(
     func: Callable[..., Any],
     *args: Any,
-    out: Any = None,
+    out: OutLike = None,
     members: int | Sequence[int] | None = None,
     timeout: float | None = None,
 ) -> Any:

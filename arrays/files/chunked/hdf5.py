@@ -41,6 +41,7 @@ from .hdf5_new import write_data_sets
 if TYPE_CHECKING:
     from ....workers.sources.formats.places import FilePlace
     from ...array import Array
+    from ...typing import ChunksLike, PathLike
     from ..glob import Options
     from ..writing.into_arrays import Job
 
@@ -51,9 +52,9 @@ __all__ = [
 
 
 def from_hdf5(
-    filename: Any,
+    filename: PathLike,
     datapath: str,
-    chunks: Any = None,
+    chunks: ChunksLike = None,
     *,
     mask: Any = None,
     scale: bool = True,
@@ -226,9 +227,9 @@ def _decoding(datapath: str, dtype: Any, attributes: dict[str, Any], mask: Any, 
 
 
 def to_hdf5(
-    filename: Any,
+    filename: PathLike,
     *args: Any,
-    chunks: Any = True,
+    chunks: ChunksLike = True,
     overwrite: bool = False,
     compute: bool = True,
     storage_options: dict[str, Any] | None = None,

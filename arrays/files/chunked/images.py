@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ....workers.sources.formats.places import FilePlace
     from ...array import Array
+    from ...typing import PathLike
 
 __all__ = [
     "imread",
@@ -29,7 +30,7 @@ __all__ = [
 
 
 def imread(
-    filename: Any,
+    filename: PathLike,
     imread: Callable[[str], Any] | None = None,
     preprocess: Callable[[Any], Any] | None = None,
     *,

@@ -27,6 +27,7 @@ from ..writing.new_folder import check_files, new_folder, put_file
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
     from ..glob import Options
 
 __all__ = [
@@ -137,7 +138,7 @@ def _read_info(path: str, raw: bytes) -> tuple[tuple[tuple[int, ...], ...], np.d
 
 def to_npy_stack(
     dirname: Any,
-    x: Any,
+    x: ArrayLike,
     axis: int = 0,
     *,
     overwrite: bool = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....workers.config import config
 from ...base import grid_for
@@ -11,9 +11,12 @@ from ...base import grid_for
 if TYPE_CHECKING:
     from ....graph.chunks.grid import Grid
     from ....graph.expr.expr import DType
+    from ...typing import ChunksLike
 
 
-def grid_of_stored(operation: str, chunks: Any, shape: tuple[int, ...], stored: tuple[int, ...], dtype: DType) -> Grid:
+def grid_of_stored(
+    operation: str, chunks: ChunksLike, shape: tuple[int, ...], stored: tuple[int, ...], dtype: DType
+) -> Grid:
     """Return the grid that the user asks for; with "auto", chunks of whole pieces, longest along the last axes."""
     if not (chunks is None or (isinstance(chunks, str) and chunks == "auto")):
         return grid_for(operation, chunks, shape, dtype)

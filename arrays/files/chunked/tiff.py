@@ -22,6 +22,7 @@ from .stored_chunks import grid_of_stored
 if TYPE_CHECKING:
     from ....workers.sources.formats.places import FilePlace
     from ...array import Array
+    from ...typing import ChunksLike, PathLike
 
 __all__ = [
     "from_tiff",
@@ -29,11 +30,11 @@ __all__ = [
 
 
 def from_tiff(
-    path: Any,
+    path: PathLike,
     series: int = 0,
     level: int = 0,
     *,
-    chunks: Any = "auto",
+    chunks: ChunksLike = "auto",
     storage_options: dict[str, Any] | None = None,
 ) -> Array:
     """Return an array of a TIFF file's pages: of one series, at one level of its pyramid.

@@ -16,6 +16,7 @@ from .zarr_new import describe, write_new
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, ChunksLike
 
 __all__ = [
     "from_zarr",
@@ -27,7 +28,7 @@ def from_zarr(
     url: Any,
     component: str | None = None,
     storage_options: dict[str, Any] | None = None,
-    chunks: Any = None,
+    chunks: ChunksLike = None,
     name: Any = None,
     inline_array: bool = False,
     **kwargs: Any,
@@ -89,7 +90,7 @@ def from_zarr(
 
 
 def to_zarr(
-    arr: Any,
+    arr: ArrayLike,
     url: Any,
     component: str | None = None,
     storage_options: dict[str, Any] | None = None,

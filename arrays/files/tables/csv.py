@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ....workers.sources.formats.places import FilePlace
+    from ...typing import ArrayLike, ChunksLike, PathLike
 
 __all__ = [
     "read_csv",
@@ -47,7 +48,7 @@ _FIXED = 5
 
 
 def read_csv(
-    path: Any,
+    path: PathLike,
     columns: Sequence[str] | None = None,
     *,
     delimiter: str = ",",
@@ -59,7 +60,7 @@ def read_csv(
     nulls: str | None = None,
     matrix: bool = False,
     blocksize: int | None = None,
-    chunks: Any = None,
+    chunks: ChunksLike = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Any:
     """Return the columns of CSV files as 1-D arrays, or as one 2-D array; chunks are parts of some bytes.
@@ -283,7 +284,9 @@ def _join(told: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.array(parts, np.int64).reshape(-1, 3)
 
 
-def to_csv(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
+def to_csv(
+    path: PathLike, x: ArrayLike, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
+) -> None:
     """Compute arrays and write them as the columns of a folder of CSV files, which begin with the columns' names.
 
     Each file is written by the rank that computes it; nothing is gathered. The files lie in a hidden folder beside

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ....workers.sources.formats.places import FilePlace
+    from ...typing import ArrayLike, ChunksLike, PathLike
 
 __all__ = [
     "read_feather",
@@ -27,12 +28,12 @@ __all__ = [
 
 
 def read_ipc(
-    path: Any,
+    path: PathLike,
     columns: Sequence[str] | None = None,
     *,
     nulls: str | None = None,
     matrix: bool = False,
-    chunks: Any = None,
+    chunks: ChunksLike = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Any:
     """Return the columns of Arrow IPC files (Feather 2) as 1-D arrays, or as one 2-D array; chunks are record batches.
@@ -89,12 +90,12 @@ def read_ipc(
 
 
 def read_feather(
-    path: Any,
+    path: PathLike,
     columns: Sequence[str] | None = None,
     *,
     nulls: str | None = None,
     matrix: bool = False,
-    chunks: Any = None,
+    chunks: ChunksLike = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Any:
     """Return the columns of Feather files as 1-D arrays, or as one 2-D array: `read_ipc` by another name.
@@ -168,7 +169,9 @@ def _read_lengths(place: FilePlace) -> tuple[Any, list[int]]:
         raise FileFormatError(f"{place.label}: {place.path!r} can't be read as record batches: {error}") from error
 
 
-def to_ipc(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
+def to_ipc(
+    path: PathLike, x: ArrayLike, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
+) -> None:
     """Compute arrays and write them as the columns of a folder of Arrow IPC files, a record batch for each chunk.
 
     Each file is written by the rank that computes it; nothing is gathered. The files lie in a hidden folder beside

@@ -16,6 +16,8 @@ from .table_writer import write_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...typing import ArrayLike, ChunksLike, PathLike
+
 __all__ = [
     "read_parquet",
     "to_parquet",
@@ -23,12 +25,12 @@ __all__ = [
 
 
 def read_parquet(
-    path: Any,
+    path: PathLike,
     columns: Sequence[str] | None = None,
     *,
     nulls: str | None = None,
     matrix: bool = False,
-    chunks: Any = None,
+    chunks: ChunksLike = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Any:
     """Return the columns of Parquet files as 1-D arrays, or as one 2-D array; chunks are the files' row groups.
@@ -132,7 +134,9 @@ def _known_nulls(names: list[str], footers: list[Any]) -> dict[str, int]:
     return counts
 
 
-def to_parquet(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
+def to_parquet(
+    path: PathLike, x: ArrayLike, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
+) -> None:
     """Compute arrays and write them as the columns of a folder of Parquet files, a row group for each chunk.
 
     Each row group is written by the rank that computes it; nothing is gathered. The files lie in a hidden folder beside

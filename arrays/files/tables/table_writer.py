@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...array import Array
+    from ...typing import ArrayLike, PathLike
     from ..glob import Options
 
 
-def write_table(operation: str, path: Any, x: Any, overwrite: bool, ending: str, storage_options: Any) -> None:
+def write_table(
+    operation: str, path: PathLike, x: ArrayLike, overwrite: bool, ending: str, storage_options: Any
+) -> None:
     """Compute arrays and write them as the columns of a folder of files, which appears when it is complete."""
     options = read_options(operation, storage_options)
     target = location(operation, path, options)

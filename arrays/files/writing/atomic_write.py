@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from ....graph.chunks.grid import Grid
     from ...array import Array
+    from ...typing import PathLike
 
 FILE_BYTES = 1 << 24
 """Consecutive chunks share a file up to this many bytes, or an eighth of the arena, which holds them together."""
@@ -56,7 +57,7 @@ CHUNK_COST = 1 << 13
 """Small chunks count as this many bytes, so that a few thousand at most share a file."""
 
 
-def path_of(operation: str, path: Any) -> str:
+def path_of(operation: str, path: PathLike) -> str:
     """Return an absolute path.
 
     Raises

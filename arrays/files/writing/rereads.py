@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ....graph.expr.expr import Expr
     from ....graph.kinds.source import HostData
     from ...array import Array
+    from ...typing import ArrayLike
 
 Span = tuple[int, int]
 """A first position, and one past the last."""
@@ -113,7 +114,7 @@ def _is_last(x: Any) -> bool:
     return type(x).__module__.partition(".")[0] != "xarray" or hasattr(x, "datastore")
 
 
-def is_same(a: Any, b: Any) -> bool:
+def is_same(a: ArrayLike, b: ArrayLike) -> bool:
     """Tell whether two targets lie, or may lie, in the same place."""
     if a is b:
         return True

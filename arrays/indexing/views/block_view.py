@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ...array import Array
     from ...base import ArrayBase
+    from ...typing import KeyLike
 
 
 class BlockView:
@@ -65,7 +66,7 @@ class BlockView:
     def __iter__(self) -> Iterator[Array]:
         return (self[index] for index in np.ndindex(*self.shape))
 
-    def __getitem__(self, key: Any) -> Array:
+    def __getitem__(self, key: KeyLike) -> Array:
         array = self._array
         items = list(key) if isinstance(key, tuple) else [key]
         if items.count(Ellipsis) > 1 or len(items) - items.count(Ellipsis) > array.ndim:

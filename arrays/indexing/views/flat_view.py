@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...array import Array
+    from ...typing import ArrayLike, DTypeLike, KeyLike
 
 
 class FlatView:
@@ -44,10 +45,10 @@ class FlatView:
     def _line(self) -> Array:
         return wrap(self.base.expr).reshape(-1)
 
-    def __getitem__(self, key: Any) -> Array:
+    def __getitem__(self, key: KeyLike) -> Array:
         return self._line()[... if isinstance(key, tuple) and not key else _check_key(key)]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: KeyLike, value: Any) -> None:
         line = self._line()
         alone = is_integer(key) and np.ndim(value) == 0
         values = cast_values("flat", "value", value, self.base.dtype, assigned if alone else read)
@@ -68,19 +69,19 @@ class FlatView:
     def __iter__(self) -> Iterator[Any]:
         return iter(np.asarray(self.base).flat)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return self._line().__array__(dtype, copy)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: ArrayLike) -> Any:
         return self._line() < other
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: ArrayLike) -> Any:
         return self._line() <= other
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: ArrayLike) -> Any:
         return self._line() > other
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: ArrayLike) -> Any:
         return self._line() >= other
 
     def __eq__(self, other: object) -> Any:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...array import Array
+    from ...typing import ArrayLike, ChunksLike, KeyLike
 
 __all__ = [
     "shuffle",
@@ -44,7 +45,7 @@ class PointView:
     def __init__(self, array: Array) -> None:
         self._array = array
 
-    def __getitem__(self, key: Any) -> Array:
+    def __getitem__(self, key: KeyLike) -> Array:
         array = self._array
         items: list[Any] = list(key) if isinstance(key, tuple) else [key]
         if any(item is None for item in items) or sum(item is not Ellipsis for item in items) > array.ndim:
@@ -63,7 +64,7 @@ class PointView:
         return moveaxis(array, points, range(len(points)))[tuple(whole)]
 
 
-def shuffle(x: Any, indexer: Sequence[Sequence[int]], axis: int, chunks: Any = "auto") -> Array:
+def shuffle(x: ArrayLike, indexer: Sequence[Sequence[int]], axis: int, chunks: ChunksLike = "auto") -> Array:
     """Return the array with positions along an axis in another order, in groups.
 
     Parameters

@@ -29,6 +29,7 @@ from ...base import Reshaped
 if TYPE_CHECKING:
     from ....graph.expr.expr import Expr
     from ...base import ArrayBase
+    from ...typing import KeyLike
 
 
 class _Probe:
@@ -38,7 +39,7 @@ class _Probe:
         self.seen = 0
         self.held: Any = None
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: KeyLike, value: Any) -> None:
         _seen.append(sys.getrefcount(self))
 
 
@@ -101,7 +102,7 @@ IN_PLACE = range(13, 26)
 _turns: dict[tuple[str, int], int] = {}
 
 
-def is_view_key(key: Any) -> bool:
+def is_view_key(key: KeyLike) -> bool:
     """Whether NumPy gives a view for a key: integers, slices, new axes."""
     items = key if isinstance(key, tuple) else (key,)
     kinds = (slice, int, np.integer, type(None), type(Ellipsis))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ...ops.elementwise.nodes import cast_values
 from ...ops.moves.reshaping import ravel, reshape
 from ..conditional import lazy_target, resize
 from ..index_functions import read_integers
+
+if TYPE_CHECKING:
+    from ...typing import ArrayLike
 
 __all__ = [
     "fill_diagonal",
@@ -26,7 +29,7 @@ def _key(operation: str, argument: str, value: Any) -> Any:
     return array if isinstance(value, ArrayBase) else np.asarray(value, array.dtype)
 
 
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     """Set elements given by their flat index.
 
     Parameters
@@ -77,7 +80,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     array[...] = reshape(flat, array.shape)
 
 
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+def put_along_axis(arr: ArrayLike, indices: Any, values: ArrayLike, axis: int | None) -> None:
     """Set elements at positions given for each 1-D slice along an axis; see `take_along_axis`.
 
     Parameters
@@ -137,7 +140,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     array[tuple(key)] = values
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False) -> None:
     """Set the elements of the main diagonal.
 
     Parameters

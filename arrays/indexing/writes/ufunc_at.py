@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from ...array import Array
+    from ...typing import ArrayLike, AxisLike, DTypeLike
 
 
-def apply_at(ufunc: np.ufunc, function: Callable[..., Any], a: Any, indices: Any, operands: tuple[Any, ...]) -> None:
+def apply_at(
+    ufunc: np.ufunc, function: Callable[..., Any], a: ArrayLike, indices: Any, operands: tuple[Any, ...]
+) -> None:
     """Apply `ufunc.at` to an array.
 
     A key without repeated elements is read, and set. Otherwise positions and values are brought into one chunk, and
@@ -89,7 +92,7 @@ def _repeats(indices: Any) -> bool:
     return False
 
 
-def reduce_runs(ufunc: np.ufunc, array: Any, indices: Any, axis: Any, dtype: Any) -> Array:
+def reduce_runs(ufunc: np.ufunc, array: ArrayLike, indices: Any, axis: AxisLike, dtype: DTypeLike) -> Array:
     """Return what `ufunc.reduceat` gives.
 
     Where runs begin in order, chunks along the axis are cut where runs begin, and each reduces its own; else the axis

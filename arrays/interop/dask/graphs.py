@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ....scheduler.session.session import Session
     from ....scheduler.tasks.dispatcher import Dispatcher
     from ....scheduler.tasks.future import Future
+    from ...typing import KeyLike
     from .watching import CallbackGraph
 
 FEW = 64
@@ -81,7 +82,7 @@ class Entered:
     ends: set[Any] = field(default_factory=set)
     """Keys that are wanted, but for other names of them."""
 
-    def follow(self, key: Any) -> Any:
+    def follow(self, key: KeyLike) -> Any:
         """Return the key for which one may be another name."""
         node = self.nodes[key]
         while isinstance(node, Alias):
@@ -89,13 +90,13 @@ class Entered:
             node = self.nodes[key]
         return key
 
-    def value(self, key: Any) -> Any:
+    def value(self, key: KeyLike) -> Any:
         """Return the value of a wanted key, or raise what its task raised."""
         key = self.follow(key)
         node = self.nodes[key]
         return node.value if type(node) is DataNode else self.futures[key].result()
 
-    def forget(self, key: Any) -> None:
+    def forget(self, key: KeyLike) -> None:
         """Let go of a result that nobody has asked for."""
         if key not in self.ends:
             self.futures.pop(key, None)

@@ -8,6 +8,7 @@ from .layout import DataNode, Task, run_subgraph
 
 if TYPE_CHECKING:
     from ....scheduler.tasks.future import Future
+    from ...typing import KeyLike
 
 
 class KeptKey(DataNode):  # type: ignore[misc] # dask has no types
@@ -16,7 +17,7 @@ class KeptKey(DataNode):  # type: ignore[misc] # dask has no types
     __slots__ = ("future",)
     __dask_future__ = True
 
-    def __init__(self, key: Any, future: Future) -> None:
+    def __init__(self, key: KeyLike, future: Future) -> None:
         super().__init__(key, None)
         self.future = future
 
@@ -50,7 +51,7 @@ class KeptKey(DataNode):  # type: ignore[misc] # dask has no types
         """Return a node for the same future."""
         return KeptKey(self.key, self.future)
 
-    def substitute(self, subs: Any, key: Any = None) -> KeptKey:
+    def substitute(self, subs: Any, key: KeyLike = None) -> KeptKey:
         """Return a node for the same future, under another key."""
         return self if key is None or key == self.key else KeptKey(key, self.future)
 

@@ -11,6 +11,7 @@ from .layout import Alias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from ...typing import KeyLike
     from .graphs import Entered
 
 STEP = 0.02
@@ -24,7 +25,7 @@ class EndNotice:
 
     __slots__ = ("ended", "key")
 
-    def __init__(self, key: Any, ended: queue.SimpleQueue[Any]) -> None:
+    def __init__(self, key: KeyLike, ended: queue.SimpleQueue[Any]) -> None:
         self.key, self.ended = key, ended
 
     def __call__(self) -> EndNotice:

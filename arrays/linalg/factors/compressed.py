@@ -18,6 +18,7 @@ from .singular import SVDResult, svd
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "compression_level",
@@ -212,7 +213,7 @@ def _sample_range(operation: str, x: Array, q: int, iterator: Any, passes: Any, 
 
 
 def svd_compressed(
-    a: Any,
+    a: ArrayLike,
     k: int,
     iterator: str = "power",
     n_power_iter: int = 0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....graph.chunks.grid import Axis, Grid
 from ....workers.kernels.blocks.linalg.factors import BASE
@@ -15,6 +15,7 @@ from ..docstrings import LINALG
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "cholesky",
@@ -24,7 +25,7 @@ TOGETHER = 3
 """A column is updated by this many columns before it at once, so that updates by the first ones start early."""
 
 
-def cholesky(a: Any, /, *, upper: bool = False) -> Array:
+def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     """Factor Hermitian positive definite matrices, `a = L @ L^H`.
 
     Parameters

@@ -13,6 +13,7 @@ from ..docstrings import LINALG
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "eig",
@@ -42,7 +43,7 @@ def _triangle(operation: str, uplo: Any) -> str:
     return uplo.upper()
 
 
-def eigh(a: Any, UPLO: str = "L") -> EighResult:
+def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     """Return the eigenvalues and eigenvectors of Hermitian matrices.
 
     Parameters
@@ -79,7 +80,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     return EighResult(real(both[..., 0, :]), both[..., 1:, :])
 
 
-def eigvalsh(a: Any, UPLO: str = "L") -> Array:
+def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """Return the eigenvalues of Hermitian matrices.
 
     Parameters
@@ -113,7 +114,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:
     return map_stacks("linalg.whole:eigvalsh", (x,), x.shape[-1:], real_dtype(x.dtype), params)
 
 
-def eig(a: Any) -> EigResult:
+def eig(a: ArrayLike) -> EigResult:
     """Return the eigenvalues and eigenvectors of square matrices.
 
     Parameters
@@ -149,7 +150,7 @@ def eig(a: Any) -> EigResult:
     return EigResult(both[..., 0, :], both[..., 1:, :])
 
 
-def eigvals(a: Any) -> Array:
+def eigvals(a: ArrayLike) -> Array:
     """Return the eigenvalues of square matrices.
 
     Parameters

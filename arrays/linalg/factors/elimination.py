@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from ..docstrings import LINALG
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "det",
@@ -51,7 +52,7 @@ class SlogdetResult(NamedTuple):
     logabsdet: Array
 
 
-def solve(a: Any, b: Any) -> Array:
+def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """Solve linear systems `a @ x = b`.
 
     Parameters
@@ -101,7 +102,7 @@ def solve(a: Any, b: Any) -> Array:
     return squeeze(solution, -1) if rhs.ndim == 1 else solution
 
 
-def inv(a: Any) -> Array:
+def inv(a: ArrayLike) -> Array:
     """Invert matrices.
 
     Parameters
@@ -145,7 +146,7 @@ def inverse(x: Array, *, quiet: bool) -> Array:
     return astype(solve_blocks(full, unit, width, quiet=quiet, grid=x.expr.grid), x.dtype)
 
 
-def det(a: Any) -> Array:
+def det(a: ArrayLike) -> Array:
     """Return the determinants of matrices.
 
     Parameters
@@ -179,7 +180,7 @@ def det(a: Any) -> Array:
     return astype(multiply(sign, exp(logarithm)), x.dtype)
 
 
-def slogdet(a: Any) -> SlogdetResult:
+def slogdet(a: ArrayLike) -> SlogdetResult:
     """Return the sign and the logarithm of the absolute value of determinants.
 
     Parameters

@@ -19,6 +19,7 @@ from .tall import Tall, is_tall, tall_triangle
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "qr",
@@ -35,7 +36,7 @@ class QRResult(NamedTuple):
     R: Array
 
 
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """Factor matrices, `a = Q @ R`, with orthonormal columns in Q and an upper triangle R.
 
     Parameters

@@ -24,6 +24,7 @@ from .tall import Tall, is_tall
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "matrix_rank",
@@ -44,7 +45,7 @@ class SVDResult(NamedTuple):
     Vh: Array
 
 
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Return the singular value decomposition `a = U @ diag(S) @ Vh`.
 
     Parameters
@@ -152,7 +153,7 @@ def _absolute_eigenvalues(x: Array) -> Array:
     return map_stacks("linalg.whole:sizes", (expand_dims(values, -2),), values.shape[-1:], values.dtype)
 
 
-def svdvals(x: Any, /) -> Array:
+def svdvals(x: ArrayLike, /) -> Array:
     """Return the singular values of matrices.
 
     Parameters
@@ -197,7 +198,7 @@ def _singular(operation: str, x: Array, hermitian: bool) -> Array:
     return _absolute_eigenvalues(matrices(operation, "a", x, square=True)) if hermitian else svdvals(x)
 
 
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
+def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """Return the Moore-Penrose pseudoinverse, by the singular value decomposition.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from .elimination import factor_panels
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "lu",
@@ -48,7 +49,7 @@ class LUResult(NamedTuple):
     U: Array
 
 
-def lu(a: Any) -> LUResult:
+def lu(a: ArrayLike) -> LUResult:
     """Factor matrices, `a = P @ L @ U`, by elimination with partial pivoting.
 
     Parameters
@@ -135,7 +136,7 @@ def factor_blocks(x: Array, width: int) -> tuple[Array, Array, Array]:
     return order, place_parts(low, Grid([rows, inner])), place_parts(high, Grid([inner, columns]))
 
 
-def solve_triangular(a: Any, b: Any, lower: bool = False, *, unit_diagonal: bool = False) -> Array:
+def solve_triangular(a: ArrayLike, b: ArrayLike, lower: bool = False, *, unit_diagonal: bool = False) -> Array:
     """Solve linear systems `a @ x = b` whose matrix is a triangle, by substitution.
 
     A large matrix is processed by blocks of rows; the matrices of a stack have one chunk each. A zero on the diagonal

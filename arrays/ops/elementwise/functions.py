@@ -34,6 +34,7 @@ from .ufuncs import (
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, DTypeLike, OutLike
 
 __all__ = [
     "angle",
@@ -50,7 +51,9 @@ __all__ = [
 
 
 @elementwise
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None, casting: str = "unsafe") -> Array:
+def astype(
+    x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: Any = None, casting: str = "unsafe"
+) -> Array:
     """Return the array with its elements cast to a dtype.
 
     Parameters
@@ -96,7 +99,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None, cast
     return cast(array, wanted)
 
 
-def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
     """Return elements of `x` where a condition holds, and of `y` elsewhere.
 
     Parameters
@@ -240,7 +243,7 @@ def angle(z: Any, deg: bool = False) -> Array:
 
 
 @elementwise
-def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
+def round(a: ArrayLike, decimals: int = 0, out: OutLike = None) -> Array:
     """Round to a number of decimals, halves to even.
 
     Parameters
@@ -289,7 +292,14 @@ around = round
 
 @elementwise
 def clip(
-    a: Any, min: Any = None, max: Any = None, out: Any = None, *, a_min: Any = None, a_max: Any = None, **options: Any
+    a: ArrayLike,
+    min: Any = None,
+    max: Any = None,
+    out: OutLike = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
+    **options: Any,
 ) -> Array:
     """Limit the elements to a range.
 
@@ -362,7 +372,7 @@ def _between(x: Array, low: Any, high: Any, options: dict[str, Any]) -> Array:
     return apply("clip", "where", (equal(clipped, same), same, clipped), np.where)
 
 
-def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
+def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
     """Return where two arrays are equal within a tolerance: `abs(a - b) <= atol + rtol * abs(b)`.
 
     Parameters
@@ -411,7 +421,7 @@ def join_parts(real_parts: Array, imaginary_parts: Array) -> Array:
 
 @elementwise
 def nan_to_num(
-    x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+    x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Array:
     """Replace NaN by a number, and infinities by the largest numbers of the dtype.
 

@@ -20,6 +20,7 @@ from .selections import over_chosen
 if TYPE_CHECKING:
     from ....graph.expr.expr import DType
     from ...array import Array
+    from ...typing import ArrayLike, DTypeLike
     from ...values import Rule
 
 Sample = Callable[..., Any]
@@ -140,7 +141,7 @@ def apply(operation: str, function: str, values: Sequence[Any], sample: Sample) 
     return make(Elementwise(function, tuple(args)), fitted, grid, dtype)
 
 
-def cast(array: ArrayBase, dtype: Any) -> Array:
+def cast(array: ArrayBase, dtype: DTypeLike) -> Array:
     """Return an array with its elements cast; the array itself where it has the dtype."""
     wanted = np.dtype(dtype)
     if wanted == array.dtype:
@@ -158,7 +159,7 @@ def cast_values(operation: str, argument: str, value: Any, dtype: DType, by: Rul
     return cast(as_array(operation, argument, value), dtype)
 
 
-def choose(operation: str, condition: Any, x: Any, y: Any) -> Array:
+def choose(operation: str, condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     """Return elements of `x` where a condition of bool holds, else of `y`; the array is named for the operation."""
     dtype = condition.dtype if isinstance(condition, ArrayBase) else np.asarray(condition).dtype
     if dtype != np.bool:

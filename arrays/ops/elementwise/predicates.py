@@ -22,6 +22,7 @@ from .ufuncs import absolute, equal, isinf, less, logical_and, not_equal, signbi
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, OutLike
 
 __all__ = [
     "fix",
@@ -42,7 +43,7 @@ def _everywhere(array: Array, value: bool) -> Array:
     return make(Full(np.bool(value)), (), array.expr.grid, np.bool)
 
 
-def isreal(x: Any) -> Array:
+def isreal(x: ArrayLike) -> Array:
     """Return where the imaginary part is zero.
 
     Parameters
@@ -72,7 +73,7 @@ def isreal(x: Any) -> Array:
     return equal(imag(array), 0) if array.dtype.kind == "c" else _everywhere(array, array.dtype.kind not in "SUM")
 
 
-def iscomplex(x: Any) -> Array:
+def iscomplex(x: ArrayLike) -> Array:
     """Return where the imaginary part is not zero.
 
     Parameters
@@ -102,7 +103,7 @@ def iscomplex(x: Any) -> Array:
     return not_equal(imag(array), 0) if array.dtype.kind == "c" else _everywhere(array, False)
 
 
-def iscomplexobj(x: Any) -> bool:
+def iscomplexobj(x: ArrayLike) -> bool:
     """Return whether the dtype is complex.
 
     Parameters
@@ -131,7 +132,7 @@ def iscomplexobj(x: Any) -> bool:
     return as_array("iscomplexobj", "x", x).dtype.kind == "c"
 
 
-def isrealobj(x: Any) -> bool:
+def isrealobj(x: ArrayLike) -> bool:
     """Return whether the dtype is not complex.
 
     Parameters
@@ -160,7 +161,7 @@ def isrealobj(x: Any) -> bool:
     return not iscomplexobj(x)
 
 
-def real_if_close(a: Any, tol: float = 100) -> Array:
+def real_if_close(a: ArrayLike, tol: float = 100) -> Array:
     """Return the real parts if all imaginary parts are close to zero, else the array.
 
     The result's dtype depends on the data: of complex arrays the imaginary parts are computed at the call.
@@ -201,7 +202,7 @@ def real_if_close(a: Any, tol: float = 100) -> Array:
     return real(array) if bool(extremes.all(less(absolute(imag(array)), least))) else array
 
 
-def isposinf(x: Any, out: Any = None) -> Any:
+def isposinf(x: ArrayLike, out: OutLike = None) -> Any:
     """Return where elements are positive infinity.
 
     Parameters
@@ -233,7 +234,7 @@ def isposinf(x: Any, out: Any = None) -> Any:
     return deliver("isposinf", _infinite("isposinf", x, negative=False), out, broadcasts=True)
 
 
-def isneginf(x: Any, out: Any = None) -> Any:
+def isneginf(x: ArrayLike, out: OutLike = None) -> Any:
     """Return where elements are negative infinity.
 
     {sections of isposinf}
@@ -258,7 +259,7 @@ def _infinite(operation: str, x: Any, *, negative: bool) -> Array:
     return infinite
 
 
-def fix(x: Any, out: Any = None) -> Any:
+def fix(x: ArrayLike, out: OutLike = None) -> Any:
     """Round towards zero.
 
     Parameters
@@ -290,7 +291,7 @@ def fix(x: Any, out: Any = None) -> Any:
     return deliver("fix", trunc(as_array("fix", "x", x)), out, broadcasts=True)
 
 
-def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array:
+def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") -> Array:
     """Pack booleans into the bits of bytes, eight to each.
 
     Parameters
@@ -337,7 +338,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array
     return make(op, (regrid(array, Grid(axes)),), Grid(result), np.uint8)
 
 
-def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
+def unpackbits(a: ArrayLike, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
     """Unpack bytes into their bits.
 
     Parameters

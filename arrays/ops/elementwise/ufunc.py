@@ -22,6 +22,7 @@ from .ufunc_docs import describe
 
 if TYPE_CHECKING:
     from ....graph.expr.expr import DType
+    from ...typing import ArrayLike, AxisLike, DTypeLike, OutLike, WhereLike
 
 _KEYWORDS = ["out", "where", "dtype", "casting"]
 
@@ -192,13 +193,13 @@ class Ufunc:
 
     def reduce(
         self,
-        array: Any,
-        axis: Any = 0,
-        dtype: Any = None,
-        out: Any = None,
+        array: ArrayLike,
+        axis: AxisLike = 0,
+        dtype: DTypeLike = None,
+        out: OutLike = None,
         keepdims: bool = False,
         initial: Any = None,
-        where: Any = True,
+        where: WhereLike = True,
     ) -> Any:
         """Reduce an array by a function of two operands that may be applied in any order: add, maximum, …
 
@@ -214,7 +215,7 @@ class Ufunc:
 
         return reduce_by(self.ufunc, array, axis, dtype, out, keepdims, initial, where)
 
-    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def accumulate(self, array: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: OutLike = None) -> Any:
         """Apply the function along an axis to what it gave before and the next element.
 
         Parameters
@@ -239,7 +240,7 @@ class Ufunc:
         left, right = as_array(f"{self.name}.outer", "A", A), as_array(f"{self.name}.outer", "B", B)
         return self(left.reshape((*left.shape, *(1,) * right.ndim)), right, **keywords)
 
-    def at(self, a: Any, indices: Any, /, *b: Any) -> None:
+    def at(self, a: ArrayLike, indices: Any, /, *b: Any) -> None:
         """Apply the function to elements of an array, in place, once for each time that a position is named.
 
         Positions and values come into one chunk. A lazy array stands for the result from then on; a NumPy array is
@@ -257,7 +258,9 @@ class Ufunc:
 
         apply_at(self.ufunc, self, a, indices, b)
 
-    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def reduceat(
+        self, array: ArrayLike, indices: Any, axis: int = 0, dtype: DTypeLike = None, out: OutLike = None
+    ) -> Any:
         """Reduce runs along an axis that begin at some positions, each up to where the next one begins.
 
         As in NumPy a run whose next one doesn't begin later is the single element there.

@@ -16,6 +16,7 @@ from ...base import ArrayBase, as_array, check_axes, check_axis, gives_view, mak
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "expand_dims",
@@ -48,7 +49,7 @@ def slice_axis(axis: Axis, start: int, step: int, count: int) -> Axis:
 
 
 @gives_view
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Array:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Return the array with its axes in another order.
 
     Parameters
@@ -98,7 +99,7 @@ permute_dims = transpose
 
 
 @gives_view
-def matrix_transpose(x: Any) -> Array:
+def matrix_transpose(x: ArrayLike) -> Array:
     """Return the array with its last two axes swapped.
 
     Parameters
@@ -133,7 +134,7 @@ def matrix_transpose(x: Any) -> Array:
 
 
 @gives_view
-def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Return the array with two axes swapped.
 
     Parameters
@@ -173,7 +174,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
 
 
 @gives_view
-def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
+def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Return the array with axes moved to other positions; the others keep their order.
 
     Parameters
@@ -223,7 +224,7 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
 
 
 @gives_view
-def expand_dims(a: Any, axis: int | Sequence[int]) -> Array:
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     """Insert size-1 axes.
 
     Parameters
@@ -269,7 +270,7 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Array:
 
 
 @gives_view
-def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Array:
+def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Remove size-1 axes.
 
     Parameters

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...array import Array
+    from ...typing import ArrayLike, ChunksLike
 
 __all__ = [
     "broadcast_arrays",
@@ -54,7 +55,9 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     return broadcast_shape("broadcast_shapes", *(check_shape("broadcast_shapes", s, "shapes") for s in shapes))
 
 
-def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False, *, chunks: Any = None) -> Array:
+def broadcast_to(
+    array: ArrayLike, shape: int | Sequence[int], subok: bool = False, *, chunks: ChunksLike = None
+) -> Array:
     """Return the array broadcast to a shape.
 
     Parameters

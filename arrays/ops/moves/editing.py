@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ....graph.chunks.axismap import AxisMap
     from ...array import Array
+    from ...typing import ArrayLike
 
 MANY = 64
 """One in so many positions, or more: they are told by a byte for each position, and not by runs."""
@@ -42,7 +43,7 @@ __all__ = [
 Where = slice | int | np.ndarray[Any, Any]
 
 
-def append(arr: Any, values: Any, axis: int | None = None) -> Array:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """Return an array with values joined to its end.
 
     Parameters
@@ -94,7 +95,7 @@ def _read(operation: str, obj: Any) -> Where:
     return int(positions) if positions.ndim == 0 and positions.dtype.kind in "iu" else positions
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
+def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
     """Return an array without some elements along an axis.
 
     Parameters
@@ -190,7 +191,7 @@ def _leave_out(array: Array, at: int, gone: np.ndarray[Any, Any] | range) -> Arr
     return map_axis("delete", array, at, Runs(start[some], (stop - start)[some]), axis.length, axis)
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
+def insert(arr: ArrayLike, obj: Any, values: Any, axis: int | None = None) -> Array:
     """Return an array with values inserted along an axis.
 
     Parameters

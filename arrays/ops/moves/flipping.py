@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "fliplr",
@@ -26,7 +27,7 @@ __all__ = [
 
 
 @gives_view
-def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
+def rot90(m: ArrayLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
     """Rotate the array by right angles in the plane of two axes.
 
     Parameters
@@ -77,7 +78,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
 
 
 @gives_view
-def fliplr(m: Any) -> Array:
+def fliplr(m: ArrayLike) -> Array:
     """Reverse the second axis: left and right.
 
     Parameters
@@ -113,7 +114,7 @@ def fliplr(m: Any) -> Array:
 
 
 @gives_view
-def flipud(m: Any) -> Array:
+def flipud(m: ArrayLike) -> Array:
     """Reverse the first axis: up and down.
 
     Parameters
@@ -149,7 +150,7 @@ def flipud(m: Any) -> Array:
 
 
 @gives_view
-def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """Move an axis back until it lies before another one; see `moveaxis`.
 
     Parameters

@@ -23,6 +23,7 @@ from .taking import map_axis
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, DTypeLike, OutLike
 
 __all__ = [
     "concat",
@@ -63,9 +64,9 @@ def _operands(operation: str, arrays: Any, dtype: Any = None, casting: str = "sa
 def concatenate(
     arrays: Sequence[Any],
     axis: int | None = 0,
-    out: Any = None,
+    out: OutLike = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     casting: str = "same_kind",
 ) -> Array:
     """Join arrays along an existing axis.
@@ -147,7 +148,7 @@ concat = concatenate
 
 
 def stack(
-    arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+    arrays: Sequence[Any], axis: int = 0, out: OutLike = None, *, dtype: DTypeLike = None, casting: str = "same_kind"
 ) -> Array:
     """Join arrays of equal shape along a new axis.
 
@@ -191,7 +192,7 @@ def stack(
     return deliver("stack", stacked, out)  # type: ignore[no-any-return]
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Split an array into the arrays along an axis.
 
     Parameters
@@ -226,7 +227,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(array[(*front, i)] for i in range(array.shape[at]))
 
 
-def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
+def hstack(arrays: Sequence[Any], *, dtype: DTypeLike = None, casting: str = "same_kind") -> Array:
     """Join arrays horizontally: along axis 1, or axis 0 for 1-D arrays.
 
     Parameters
@@ -259,7 +260,7 @@ def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     return _concatenate(operands, 0 if operands[0].ndim == 1 else 1)
 
 
-def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
+def vstack(arrays: Sequence[Any], *, dtype: DTypeLike = None, casting: str = "same_kind") -> Array:
     """Join arrays vertically: along axis 0, where a 1-D array is a row.
 
     Parameters
@@ -292,7 +293,7 @@ def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     return _concatenate(operands, 0)
 
 
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
+def repeat(a: ArrayLike, repeats: Any, axis: int | None = None) -> Array:
     """Repeat each element along an axis.
 
     Parameters
@@ -345,7 +346,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     return map_axis("repeat", array, at, Counted.of(counts), int(counts.sum(dtype=np.int64)))
 
 
-def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
+def roll(a: ArrayLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
     """Shift elements along axes; those beyond the last position come in at the first.
 
     Parameters

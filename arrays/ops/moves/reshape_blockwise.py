@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...array import Array
+    from ...typing import ArrayLike, ChunksLike
 
     Sizes = tuple[tuple[int, ...], ...]
 
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 
-def reshape_blockwise(x: Any, shape: int | Sequence[int], chunks: Any = None) -> Array:
+def reshape_blockwise(x: ArrayLike, shape: int | Sequence[int], chunks: ChunksLike = None) -> Array:
     """Reshape each chunk by itself, so that nothing moves between chunks.
 
     Parameters

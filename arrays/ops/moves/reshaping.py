@@ -17,6 +17,7 @@ from .axis_moves import transpose
 if TYPE_CHECKING:
     from ...array import Array
     from ...base import ArrayBase
+    from ...typing import ArrayLike, ChunksLike
 
 __all__ = [
     "ravel",
@@ -26,7 +27,13 @@ __all__ = [
 
 @gives_view
 def reshape(
-    a: Any, /, shape: int | Sequence[int], order: str = "C", *, copy: bool | None = None, chunks: Any = None
+    a: ArrayLike,
+    /,
+    shape: int | Sequence[int],
+    order: str = "C",
+    *,
+    copy: bool | None = None,
+    chunks: ChunksLike = None,
 ) -> Array:
     """Return the array with another shape; elements keep their C order.
 
@@ -107,7 +114,7 @@ def _infer_shape(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
 
 
 @gives_view
-def ravel(a: Any, order: str = "C") -> Array:
+def ravel(a: ArrayLike, order: str = "C") -> Array:
     """Return the flattened array.
 
     Parameters

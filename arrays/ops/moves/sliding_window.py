@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "sliding_window_view",
@@ -33,7 +34,7 @@ SMALL = 1 << 20
 
 
 def sliding_window_view(
-    x: Any,
+    x: ArrayLike,
     window_shape: int | Sequence[int],
     axis: int | Sequence[int] | None = None,
     *,

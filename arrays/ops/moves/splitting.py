@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...array import Array
+    from ...typing import ArrayLike
 
     Cuts = int | Sequence[int]
 
@@ -49,7 +50,7 @@ def _parts(operation: str, ary: Any, cuts: Any, axis: int, *, even: bool) -> lis
     return [array[(*before, slice(a, b))] for a, b in pairwise(borders)]
 
 
-def split(ary: Any, indices_or_sections: Cuts, axis: int = 0) -> list[Array]:
+def split(ary: ArrayLike, indices_or_sections: Cuts, axis: int = 0) -> list[Array]:
     """Split an array into equal parts, or at given positions.
 
     Parameters
@@ -87,7 +88,7 @@ def split(ary: Any, indices_or_sections: Cuts, axis: int = 0) -> list[Array]:
     return _parts("split", ary, indices_or_sections, axis, even=True)
 
 
-def array_split(ary: Any, indices_or_sections: Cuts, axis: int = 0) -> list[Array]:
+def array_split(ary: ArrayLike, indices_or_sections: Cuts, axis: int = 0) -> list[Array]:
     """Split an array into parts of nearly equal length, or at given positions.
 
     Parameters
@@ -126,7 +127,7 @@ def array_split(ary: Any, indices_or_sections: Cuts, axis: int = 0) -> list[Arra
     return _parts("array_split", ary, indices_or_sections, axis, even=False)
 
 
-def vsplit(ary: Any, indices_or_sections: Cuts) -> list[Array]:
+def vsplit(ary: ArrayLike, indices_or_sections: Cuts) -> list[Array]:
     """Split an array vertically, along axis 0; see `split`.
 
     Parameters
@@ -161,7 +162,7 @@ def vsplit(ary: Any, indices_or_sections: Cuts) -> list[Array]:
     return _parts("vsplit", array, indices_or_sections, 0, even=True)
 
 
-def hsplit(ary: Any, indices_or_sections: Cuts) -> list[Array]:
+def hsplit(ary: ArrayLike, indices_or_sections: Cuts) -> list[Array]:
     """Split an array horizontally, along axis 1, or axis 0 for a 1-D array; see `split`.
 
     Parameters
@@ -196,7 +197,7 @@ def hsplit(ary: Any, indices_or_sections: Cuts) -> list[Array]:
     return _parts("hsplit", array, indices_or_sections, min(1, array.ndim - 1), even=True)
 
 
-def dsplit(ary: Any, indices_or_sections: Cuts) -> list[Array]:
+def dsplit(ary: ArrayLike, indices_or_sections: Cuts) -> list[Array]:
     """Split an array in depth, along axis 2; see `split`.
 
     Parameters

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ....graph.chunks.axismap import AxisMap
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "choose",
@@ -35,7 +36,7 @@ __all__ = [
 
 
 @gives_view
-def flip(x: Any, axis: int | Sequence[int] | None = None) -> Array:
+def flip(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Reverse the order of elements along axes.
 
     Parameters
@@ -78,7 +79,7 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> Array:
     return move("flip", array, steps, axes)
 
 
-def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Array:
+def take(a: ArrayLike, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Array:
     """Return the elements at positions along an axis.
 
     Parameters
@@ -154,7 +155,7 @@ def _within(operation: str, positions: Any, n: int, mode: str) -> Any:
     return positions % n if mode == "wrap" else positions.clip(0, n - 1)
 
 
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
+def take_along_axis(arr: ArrayLike, indices: Any, axis: int | None = -1) -> Array:
     """Return for each 1-D slice along an axis the elements at a slice of positions.
 
     The axis is brought into one chunk, so that a line's positions can lead anywhere; other axes are cut smaller for
@@ -223,7 +224,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
     return make(op, (x, regrid(index, Grid(fitted))), Grid(axes), x.dtype)
 
 
-def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array:
+def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "raise") -> Array:
     """Return each element from one of several arrays, by its number.
 
     Parameters

@@ -23,9 +23,10 @@ from .joining import concatenate
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import DTypeLike
 
 
-def view(x: ArrayBase, dtype: Any, kind: Any, order: str) -> Array:
+def view(x: ArrayBase, dtype: DTypeLike, kind: Any, order: str) -> Array:
     """Return what `ndarray.view` does, as an array of its own."""
     if order not in ("C", "F"):
         raise ArgumentError(bad("view", "order", order, "'C' or 'F'"))

@@ -25,6 +25,7 @@ from .own_products import cut_rows, find_own, multiply_own
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, DTypeLike, OutLike
 
 __all__ = [
     "dot",
@@ -102,7 +103,9 @@ def _multiply(operands: tuple[Array, ...], labels: tuple[Labels, Labels, Labels]
     return make(Reduce(head, (0,), False), (wide,), grid, dtype)
 
 
-def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def matmul(
+    x1: ArrayLike, x2: ArrayLike, /, out: OutLike = None, *, dtype: DTypeLike = None, casting: str = "same_kind"
+) -> Any:
     """Multiply matrices, as the operator @ does.
 
     Parameters
@@ -183,7 +186,7 @@ def _batch_labels(array: Array, count: int, batch: tuple[int, ...]) -> tuple[Arr
     return array.squeeze(gone) if gone else array, tuple(first + i for i in kept)
 
 
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Array:
     """Sum products of elements over pairs of axes.
 
     Parameters
@@ -247,7 +250,7 @@ def _pairs(left: ArrayBase, right: ArrayBase, axes: Any) -> tuple[list[int], lis
     return first, second
 
 
-def dot(a: Any, b: Any, out: Any = None) -> Any:
+def dot(a: ArrayLike, b: ArrayLike, out: Any = None) -> Any:
     """Return the dot product: over the last axis of `a` and the second to last of `b`.
 
     Parameters
@@ -284,7 +287,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     return deliver("dot", tensordot(left, right, ([left.ndim - 1], [max(0, right.ndim - 2)])), out)
 
 
-def vdot(a: Any, b: Any, /) -> Array:
+def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
     """Return the dot product of two flattened arrays, the first conjugated.
 
     Parameters
@@ -316,7 +319,7 @@ def vdot(a: Any, b: Any, /) -> Array:
     return tensordot(conjugate(left) if left.dtype.kind == "c" else left, right, 1)
 
 
-def outer(a: Any, b: Any, out: Any = None) -> Any:
+def outer(a: ArrayLike, b: ArrayLike, out: OutLike = None) -> Any:
     """Return the products of all pairs of elements of two flattened arrays.
 
     Parameters

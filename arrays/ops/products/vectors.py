@@ -21,6 +21,7 @@ from .matrices import contract, matmul, tensordot
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "cross",
@@ -36,7 +37,7 @@ def _vectors(operation: str, x1: Any, x2: Any) -> tuple[Array, Array]:
     return as_array(operation, "x1", x1), as_array(operation, "x2", x2)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Return the dot product of vectors, the first conjugated.
 
     Parameters
@@ -97,7 +98,7 @@ def _product_dtype(operation: str, left: Array, right: Array) -> np.dtype[Any]:
     return dtype
 
 
-def matvec(x1: Any, x2: Any, /) -> Array:
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Multiply matrices with vectors.
 
     Parameters
@@ -135,7 +136,7 @@ def matvec(x1: Any, x2: Any, /) -> Array:
     return product
 
 
-def vecmat(x1: Any, x2: Any, /) -> Array:
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Multiply vectors, conjugated, with matrices.
 
     Parameters
@@ -220,7 +221,7 @@ def inner(a: Any, b: Any, /) -> Array:
     return tensordot(left, right, ([left.ndim - 1], [right.ndim - 1]))
 
 
-def kron(a: Any, b: Any) -> Array:
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """Return the Kronecker product: each element of `a` times all of `b`.
 
     Parameters
@@ -261,7 +262,9 @@ def kron(a: Any, b: Any) -> Array:
     return multiply(left, right)  # type: ignore[no-any-return]
 
 
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
+def cross(
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Array:
     """Return the cross product of vectors of three elements, or of two.
 
     Parameters

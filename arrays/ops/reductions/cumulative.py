@@ -27,6 +27,7 @@ from ..outputs import deliver_reduced, dtype_by_out
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, DTypeLike, OutLike
 
 __all__ = [
     "cumprod",
@@ -44,7 +45,7 @@ SCANNED = {
 """Ufuncs that may be applied to parts first."""
 
 
-def accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, operation: str = "") -> Array:
+def accumulate(ufunc: np.ufunc, x: ArrayLike, axis: int = 0, dtype: DTypeLike = None, operation: str = "") -> Array:
     """Return the running results of a ufunc along an axis, as `ufunc.accumulate` gives them.
 
     Ufuncs other than sums, products, extremes, logical and bitwise ones bring the axis into one chunk; other axes are
@@ -164,7 +165,13 @@ def _replace_nan(operation: str, a: Any, value: int) -> Array:
 
 
 def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike = None,
+    out: OutLike = None,
+    include_initial: bool = False,
 ) -> Array:
     """Return the cumulative sum along an axis.
 
@@ -208,7 +215,9 @@ def cumulative_sum(
     return _cumulative("cumulative_sum", x, axis, dtype, out, include_initial, np.add)
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential") -> Array:
+def cumsum(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: OutLike = None, *, method: str = "sequential"
+) -> Array:
     """Return the cumulative sum along an axis.
 
     Along an axis of several chunks their totals are computed first: the array is read twice.
@@ -253,7 +262,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, 
 
 
 def nancumsum(
-    a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: OutLike = None, *, method: str = "sequential"
 ) -> Array:
     """Return the cumulative sum along an axis, with NaN counted as zero.
 
@@ -294,7 +303,13 @@ def nancumsum(
 
 
 def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike = None,
+    out: OutLike = None,
+    include_initial: bool = False,
 ) -> Array:
     """Return the cumulative product along an axis.
 
@@ -344,7 +359,7 @@ def cumulative_prod(
 
 
 def cumprod(
-    a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: OutLike = None, *, method: str = "sequential"
 ) -> Array:
     """Return the cumulative product along an axis.
 
@@ -386,7 +401,7 @@ def cumprod(
 
 
 def nancumprod(
-    a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: OutLike = None, *, method: str = "sequential"
 ) -> Array:
     """Return the cumulative product along an axis, with NaN counted as one.
 

@@ -16,6 +16,7 @@ from .selected import reduces_selection
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, OutLike, WhereLike
 
 __all__ = [
     "all",
@@ -32,12 +33,12 @@ __all__ = [
 
 @reduces_selection
 def min(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    out: Any = None,
+    out: OutLike = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: Any = True,
+    where: WhereLike = True,
     **unknown: Any,
 ) -> Array:
     """Return the least element over axes.
@@ -85,12 +86,12 @@ def min(
 
 @reduces_selection
 def max(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    out: Any = None,
+    out: OutLike = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: Any = True,
+    where: WhereLike = True,
     **unknown: Any,
 ) -> Array:
     """Return the greatest element over axes.
@@ -138,7 +139,7 @@ def max(
     return deliver_reduced("max", greatest, out)  # type: ignore[no-any-return]
 
 
-def ptp(a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False) -> Array:
+def ptp(a: ArrayLike, axis: Axes = None, out: OutLike = None, keepdims: bool = False) -> Array:
     """Return the range from the least to the greatest element over axes.
 
     Parameters
@@ -177,7 +178,9 @@ def ptp(a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False) -> A
     return deliver("ptp", spread, out)  # type: ignore[no-any-return]
 
 
-def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+def argmin(
+    a: ArrayLike, axis: int | None = None, out: OutLike = None, *, keepdims: bool = False, **unknown: Any
+) -> Array:
     """Return the position of the least element along an axis.
 
     Parameters
@@ -217,7 +220,9 @@ def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     return deliver_positions("argmin", position_of("argmin", a, axis, keepdims), out)  # type: ignore[no-any-return]
 
 
-def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+def argmax(
+    a: ArrayLike, axis: int | None = None, out: OutLike = None, *, keepdims: bool = False, **unknown: Any
+) -> Array:
     """Return the position of the greatest element along an axis.
 
     Parameters
@@ -257,7 +262,7 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     return deliver_positions("argmax", position_of("argmax", a, axis, keepdims), out)  # type: ignore[no-any-return]
 
 
-def position_of(name: str, a: Any, axis: int | None, keepdims: bool) -> Array:
+def position_of(name: str, a: ArrayLike, axis: int | None, keepdims: bool) -> Array:
     """Return positions of extremes, by the reduction of that name."""
     array = as_array(name, "a", a)
     if axis is not None and (array.ndim or axis not in (0, -1)):
@@ -267,7 +272,13 @@ def position_of(name: str, a: Any, axis: int | None, keepdims: bool) -> Array:
 
 @reduces_selection
 def any(
-    a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True, **unknown: Any
+    a: ArrayLike,
+    axis: Axes = None,
+    out: OutLike = None,
+    keepdims: bool = False,
+    *,
+    where: WhereLike = True,
+    **unknown: Any,
 ) -> Array:
     """Tell whether any element over axes is true.
 
@@ -304,7 +315,13 @@ def any(
 
 @reduces_selection
 def all(
-    a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True, **unknown: Any
+    a: ArrayLike,
+    axis: Axes = None,
+    out: OutLike = None,
+    keepdims: bool = False,
+    *,
+    where: WhereLike = True,
+    **unknown: Any,
 ) -> Array:
     """Tell whether all elements over axes are true.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..elementwise.ufuncs import isnan, isnat, logical_not
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "isnull",
@@ -20,7 +21,7 @@ __all__ = [
 ]
 
 
-def isnull(values: Any) -> Array:
+def isnull(values: ArrayLike) -> Array:
     """Return where elements are missing: NaN or NaT.
 
     Parameters
@@ -55,7 +56,7 @@ def isnull(values: Any) -> Array:
     return make(Full(np.bool(False)), (), array.expr.grid, np.bool)
 
 
-def notnull(values: Any) -> Array:
+def notnull(values: ArrayLike) -> Array:
     """Return where elements are not missing: neither NaN nor NaT.
 
     {sections of isnull}

@@ -27,6 +27,7 @@ from ..outputs import deliver_reduced
 if TYPE_CHECKING:
     from ....graph.expr.expr import DType
     from ...array import Array
+    from ...typing import ArrayLike, DTypeLike, OutLike, WhereLike
 
 Axes = int | Sequence[int] | None
 _BY_UFUNC = {reduction.ufunc: reduction for reduction in REDUCTIONS.values() if reduction.ufunc is not None}
@@ -65,7 +66,7 @@ def count_where(name: str, where: Any, shape: tuple[int, ...], axis: Axes, keepd
 
 def reduce_to(
     name: str,
-    x: Any,
+    x: ArrayLike,
     axis: Any,
     keepdims: bool,
     dtype: DType | None,
@@ -138,7 +139,14 @@ def warn_of_few(words: str, count: int, ddof: float = 0.0) -> None:
 
 
 def reduce_from(
-    name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initial: Any, where: Any, operation: str = ""
+    name: str,
+    a: ArrayLike,
+    axis: Axes,
+    dtype: DTypeLike,
+    keepdims: bool,
+    initial: Any,
+    where: WhereLike,
+    operation: str = "",
 ) -> Array:
     """Reduce by a ufunc what a mask leaves, from an initial value on; NumPy's mark for no value stands for None."""
     reduction, operation = REDUCTIONS[name], operation or name
@@ -166,7 +174,14 @@ def reduce_from(
 
 
 def reduce_by(
-    ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any
+    ufunc: np.ufunc,
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    out: OutLike,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
 ) -> Array:
     """Return a ufunc's `reduce`."""
     operation = f"{ufunc.__name__}.reduce"

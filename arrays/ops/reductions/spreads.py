@@ -22,6 +22,7 @@ from .sums import mean as mean_of
 if TYPE_CHECKING:
     from ....graph.expr.expr import DType
     from ...array import Array
+    from ...typing import ArrayLike, DTypeLike, OutLike, WhereLike
 
 __all__ = [
     "std",
@@ -33,15 +34,15 @@ _SPREAD = ["axis", "dtype", "out", "ddof", "keepdims", "where", "mean", "correct
 
 @reduces_selection
 def var(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: OutLike = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: Any = True,
-    mean: Any = None,
+    where: WhereLike = True,
+    mean: ArrayLike | None = None,
     correction: float | None = None,
     **unknown: Any,
 ) -> Array:
@@ -102,15 +103,15 @@ def var(
 
 @reduces_selection
 def std(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: OutLike = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: Any = True,
-    mean: Any = None,
+    where: WhereLike = True,
+    mean: ArrayLike | None = None,
     correction: float | None = None,
     **unknown: Any,
 ) -> Array:

@@ -17,6 +17,7 @@ from .selected import reduces_selection
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, DTypeLike, OutLike, WhereLike
 
 __all__ = [
     "count_nonzero",
@@ -28,13 +29,13 @@ __all__ = [
 
 @reduces_selection
 def sum(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: OutLike = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: Any = True,
+    where: WhereLike = True,
     **unknown: Any,
 ) -> Array:
     """Return the sum over axes.
@@ -88,13 +89,13 @@ def sum(
 
 @reduces_selection
 def prod(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: OutLike = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: Any = True,
+    where: WhereLike = True,
     **unknown: Any,
 ) -> Array:
     """Return the product over axes.
@@ -144,7 +145,7 @@ def prod(
 
 
 @reduces_selection
-def count_nonzero(a: Any, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
     """Count the elements that are not zero (True, not empty) over axes.
 
     Parameters
@@ -180,7 +181,7 @@ def count_nonzero(a: Any, axis: Axes = None, *, keepdims: bool = False, **unknow
 def mean(
     a: Any,
     axis: Axes = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: Any = None,
     keepdims: bool = False,
     *,

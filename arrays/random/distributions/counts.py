@@ -14,12 +14,13 @@ from ..drawing import I8, Drawing
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, ChunksLike, ShapeLike
 
 
 class Counts(Drawing):
     """Counts, as int64."""
 
-    def binomial(self, n: Any, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def binomial(self, n: Any, p: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the binomial distribution: the number of successes in independent trials.
 
         Parameters
@@ -51,7 +52,7 @@ class Counts(Drawing):
         """
         return self._draw("binomial", (("n", n, "whole"), ("p", p, "share")), size, chunks, I8)
 
-    def negative_binomial(self, n: Any, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def negative_binomial(self, n: Any, p: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the negative binomial distribution: the number of failures before `n` successes.
 
         Parameters
@@ -84,7 +85,7 @@ class Counts(Drawing):
         _few_enough(n, p)
         return self._draw("negative_binomial", (("n", n, "positive"), ("p", p, "positive share")), size, chunks, I8)
 
-    def poisson(self, lam: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
+    def poisson(self, lam: Any = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the Poisson distribution.
 
         Parameters
@@ -117,7 +118,7 @@ class Counts(Drawing):
         """
         return self._draw("poisson", (("lam", lam, "expectation"),), size, chunks, I8)
 
-    def geometric(self, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def geometric(self, p: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the geometric distribution: the number of trials up to the first success.
 
         Parameters
@@ -147,7 +148,9 @@ class Counts(Drawing):
         """
         return self._draw("geometric", (("p", p, "positive share"),), size, chunks, I8)
 
-    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def hypergeometric(
+        self, ngood: Any, nbad: Any, nsample: Any, size: ShapeLike = None, chunks: ChunksLike = "auto"
+    ) -> Array:
         """Draw from the hypergeometric distribution: the number of good elements in a sample without replacement.
 
         Parameters
@@ -183,7 +186,7 @@ class Counts(Drawing):
         params = (("ngood", ngood, "whole and small"), ("nbad", nbad, "whole and small"), ("nsample", nsample, "whole"))
         return self._draw("hypergeometric", params, size, chunks, I8)
 
-    def zipf(self, a: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def zipf(self, a: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the Zipf distribution.
 
         Parameters
@@ -213,7 +216,7 @@ class Counts(Drawing):
         """
         return self._draw("zipf", (("a", a, "more than one"),), size, chunks, I8)
 
-    def logseries(self, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def logseries(self, p: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the logarithmic series distribution.
 
         Parameters

@@ -11,13 +11,20 @@ from ..drawing import Drawing, real_dtype
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, ChunksLike, DTypeLike, OutLike, ShapeLike
 
 
 class Gammas(Drawing):
     """Gamma numbers, their ratios and sums."""
 
     def standard_gamma(
-        self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None, *, chunks: Any = "auto"
+        self,
+        shape: ShapeLike,
+        size: ShapeLike = None,
+        dtype: DTypeLike = np.float64,
+        out: OutLike = None,
+        *,
+        chunks: ChunksLike = "auto",
     ) -> Array:
         """Draw from the gamma distribution of scale 1.
 
@@ -58,7 +65,9 @@ class Gammas(Drawing):
         known = real_dtype("standard_gamma", dtype)
         return self._draw("standard_gamma", (("shape", shape, "not negative"),), size, chunks, known, out)
 
-    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
+    def gamma(
+        self, shape: ShapeLike, scale: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
+    ) -> Array:
         """Draw from a gamma distribution.
 
         Parameters
@@ -90,7 +99,7 @@ class Gammas(Drawing):
         """
         return self._draw("gamma", (("shape", shape, "not negative"), ("scale", scale, "not negative")), size, chunks)
 
-    def beta(self, a: Any, b: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def beta(self, a: ArrayLike, b: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from a beta distribution.
 
         Parameters
@@ -122,7 +131,7 @@ class Gammas(Drawing):
         """
         return self._draw("beta", (("a", a, "positive"), ("b", b, "positive")), size, chunks)
 
-    def chisquare(self, df: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def chisquare(self, df: Any, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from a chi-square distribution.
 
         Parameters
@@ -152,7 +161,7 @@ class Gammas(Drawing):
         """
         return self._draw("chisquare", (("df", df, "positive"),), size, chunks)
 
-    def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def noncentral_chisquare(self, df: Any, nonc: Any, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from a noncentral chi-square distribution.
 
         Parameters
@@ -186,7 +195,7 @@ class Gammas(Drawing):
             "noncentral_chisquare", (("df", df, "positive"), ("nonc", nonc, "not negative")), size, chunks
         )
 
-    def f(self, dfnum: Any, dfden: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def f(self, dfnum: Any, dfden: Any, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from an F distribution.
 
         Parameters
@@ -218,7 +227,9 @@ class Gammas(Drawing):
         """
         return self._draw("f", (("dfnum", dfnum, "positive"), ("dfden", dfden, "positive")), size, chunks)
 
-    def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def noncentral_f(
+        self, dfnum: Any, dfden: Any, nonc: Any, size: ShapeLike = None, chunks: ChunksLike = "auto"
+    ) -> Array:
         """Draw from a noncentral F distribution.
 
         Parameters
@@ -257,7 +268,7 @@ class Gammas(Drawing):
             chunks,
         )
 
-    def standard_t(self, df: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def standard_t(self, df: Any, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from Student's t distribution.
 
         Parameters

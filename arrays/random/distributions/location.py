@@ -9,12 +9,15 @@ from ..drawing import Drawing
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, ChunksLike, ShapeLike
 
 
 class Location(Drawing):
     """Uniform numbers, and others by the inverse of a distribution function."""
 
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
+    def uniform(
+        self, low: ArrayLike = 0.0, high: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
+    ) -> Array:
         """Draw from the uniform distribution on [low, high).
 
         Parameters
@@ -46,7 +49,9 @@ class Location(Drawing):
         """
         return self._draw("uniform", (("low", low, "finite"), ("high", high, "finite")), size, chunks)
 
-    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
+    def laplace(
+        self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
+    ) -> Array:
         """Draw from the Laplace (double exponential) distribution.
 
         Parameters
@@ -78,7 +83,9 @@ class Location(Drawing):
         """
         return self._draw("laplace", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
-    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
+    def gumbel(
+        self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
+    ) -> Array:
         """Draw from the Gumbel distribution of largest values.
 
         Parameters
@@ -110,7 +117,9 @@ class Location(Drawing):
         """
         return self._draw("gumbel", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
-    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
+    def logistic(
+        self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
+    ) -> Array:
         """Draw from the logistic distribution.
 
         Parameters
@@ -142,7 +151,7 @@ class Location(Drawing):
         """
         return self._draw("logistic", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
-    def standard_cauchy(self, size: Any = None, chunks: Any = "auto") -> Array:
+    def standard_cauchy(self, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the Cauchy distribution with mode 0.
 
         Parameters
@@ -171,7 +180,9 @@ class Location(Drawing):
         """
         return self._draw("standard_cauchy", (), size, chunks)
 
-    def triangular(self, left: Any, mode: Any, right: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def triangular(
+        self, left: ArrayLike, mode: Any, right: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto"
+    ) -> Array:
         """Draw from the triangular distribution.
 
         Parameters

@@ -11,13 +11,14 @@ from ..drawing import Drawing, check_method, real_dtype
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, ChunksLike, DTypeLike, OutLike, ShapeLike
 
 
 class Normals(Drawing):
     """Normal numbers and exponential ones."""
 
     def standard_normal(
-        self, size: Any = None, dtype: Any = np.float64, out: Any = None, *, chunks: Any = "auto"
+        self, size: ShapeLike = None, dtype: DTypeLike = np.float64, out: OutLike = None, *, chunks: ChunksLike = "auto"
     ) -> Array:
         """Draw from the normal distribution with mean 0 and standard deviation 1.
 
@@ -49,7 +50,9 @@ class Normals(Drawing):
         known = real_dtype("standard_normal", dtype)
         return self._draw("standard_normal", (), size, chunks, known, out)
 
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
+    def normal(
+        self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
+    ) -> Array:
         """Draw from a normal distribution.
 
         Parameters
@@ -84,7 +87,9 @@ class Normals(Drawing):
         """
         return self._draw("normal", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
-    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
+    def lognormal(
+        self, mean: ArrayLike = 0.0, sigma: Any = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
+    ) -> Array:
         """Draw numbers whose logarithms are normal.
 
         Parameters
@@ -117,7 +122,13 @@ class Normals(Drawing):
         return self._draw("lognormal", (("mean", mean, "finite"), ("sigma", sigma, "not negative")), size, chunks)
 
     def standard_exponential(
-        self, size: Any = None, dtype: Any = np.float64, method: str = "zig", out: Any = None, *, chunks: Any = "auto"
+        self,
+        size: ShapeLike = None,
+        dtype: DTypeLike = np.float64,
+        method: str = "zig",
+        out: OutLike = None,
+        *,
+        chunks: ChunksLike = "auto",
     ) -> Array:
         """Draw from the exponential distribution with mean 1.
 
@@ -151,7 +162,7 @@ class Normals(Drawing):
         check_method("standard_exponential", method, ("zig", "inv"))
         return self._draw("standard_exponential", (), size, chunks, known, out)
 
-    def exponential(self, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
+    def exponential(self, scale: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from an exponential distribution.
 
         Parameters
@@ -181,7 +192,7 @@ class Normals(Drawing):
         """
         return self._draw("exponential", (("scale", scale, "not negative"),), size, chunks)
 
-    def rayleigh(self, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
+    def rayleigh(self, scale: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the Rayleigh distribution.
 
         Parameters

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     import builtins
 
     from ...array import Array
+    from ...typing import ArrayLike, ChunksLike, DTypeLike, OutLike, ShapeLike
 
 
 class Plain(Drawing):
     """Random bits as they come."""
 
-    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None, *, chunks: Any = "auto") -> Array:
+    def random(
+        self, size: ShapeLike = None, dtype: DTypeLike = np.float64, out: OutLike = None, *, chunks: ChunksLike = "auto"
+    ) -> Array:
         """Draw from the uniform distribution on [0, 1).
 
         Parameters
@@ -60,13 +63,13 @@ class Plain(Drawing):
 
     def integers(
         self,
-        low: Any,
-        high: Any = None,
-        size: Any = None,
-        dtype: Any = np.int64,
+        low: ArrayLike,
+        high: ArrayLike | None = None,
+        size: ShapeLike = None,
+        dtype: DTypeLike = np.int64,
         endpoint: bool = False,
         *,
-        chunks: Any = "auto",
+        chunks: ChunksLike = "auto",
     ) -> Array:
         """Draw integers from `low` up to `high`; with one number: from 0 up to it.
 

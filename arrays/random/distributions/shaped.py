@@ -9,12 +9,13 @@ from ..drawing import Drawing
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, ChunksLike, ShapeLike
 
 
 class Shaped(Drawing):
     """Distributions with a shape parameter that aren't made from gamma numbers."""
 
-    def vonmises(self, mu: Any, kappa: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def vonmises(self, mu: Any, kappa: Any, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw angles about a direction, from the von Mises distribution.
 
         Parameters
@@ -46,7 +47,7 @@ class Shaped(Drawing):
         """
         return self._draw("vonmises", (("mu", mu, "finite"), ("kappa", kappa, "not negative")), size, chunks)
 
-    def pareto(self, a: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def pareto(self, a: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the Pareto II (Lomax) distribution.
 
         Parameters
@@ -76,7 +77,7 @@ class Shaped(Drawing):
         """
         return self._draw("pareto", (("a", a, "positive"),), size, chunks)
 
-    def weibull(self, a: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def weibull(self, a: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from a Weibull distribution of scale 1.
 
         Parameters
@@ -106,7 +107,7 @@ class Shaped(Drawing):
         """
         return self._draw("weibull", (("a", a, "not negative"),), size, chunks)
 
-    def power(self, a: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def power(self, a: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from [0, 1] with a density proportional to x to the power of a - 1.
 
         Parameters
@@ -136,7 +137,7 @@ class Shaped(Drawing):
         """
         return self._draw("power", (("a", a, "positive"),), size, chunks)
 
-    def wald(self, mean: Any, scale: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def wald(self, mean: ArrayLike, scale: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the Wald (inverse Gaussian) distribution.
 
         Parameters

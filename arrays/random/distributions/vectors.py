@@ -17,12 +17,13 @@ from ..drawing import F8, I8, Drawing, check_method, fit_chunks, operand_axes, p
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, ChunksLike, ShapeLike
 
 
 class Vectors(Drawing):
     """Counts of categories, correlated normal numbers, shares of a whole."""
 
-    def multinomial(self, n: Any, pvals: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def multinomial(self, n: Any, pvals: Any, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the multinomial distribution: how often each of several outcomes comes up.
 
         Parameters
@@ -69,7 +70,13 @@ class Vectors(Drawing):
         return self._rows("multinomial", tried, whole(weights, [weights.ndim - 1]), size, chunks)
 
     def multivariate_hypergeometric(
-        self, colors: Any, nsample: Any, size: Any = None, method: str = "marginals", *, chunks: Any = "auto"
+        self,
+        colors: Any,
+        nsample: Any,
+        size: ShapeLike = None,
+        method: str = "marginals",
+        *,
+        chunks: ChunksLike = "auto",
     ) -> Array:
         """Draw from the multivariate hypergeometric distribution: the number of each kind in a sample.
 
@@ -139,7 +146,7 @@ class Vectors(Drawing):
         )
         return make(op, operands, grid, I8)
 
-    def dirichlet(self, alpha: Any, size: Any = None, chunks: Any = "auto") -> Array:
+    def dirichlet(self, alpha: Any, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the Dirichlet distribution: shares that add up to one.
 
         Parameters
@@ -187,14 +194,14 @@ class Vectors(Drawing):
 
     def multivariate_normal(
         self,
-        mean: Any,
-        cov: Any,
-        size: Any = None,
+        mean: ArrayLike,
+        cov: ArrayLike,
+        size: ShapeLike = None,
         check_valid: str = "warn",
         tol: float = 1e-8,
         *,
         method: str = "svd",
-        chunks: Any = "auto",
+        chunks: ChunksLike = "auto",
     ) -> Array:
         """Draw from the multivariate normal distribution.
 

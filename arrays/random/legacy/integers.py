@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..docstrings import RANDOM
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, ChunksLike, DTypeLike, ShapeLike
 
 __all__ = [
     "LegacyIntegers",
@@ -20,7 +21,14 @@ __all__ = [
 class LegacyIntegers(Plain):
     """Draws integers."""
 
-    def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int, chunks: Any = "auto") -> Array:
+    def randint(
+        self,
+        low: ArrayLike,
+        high: ArrayLike | None = None,
+        size: ShapeLike = None,
+        dtype: DTypeLike = int,
+        chunks: ChunksLike = "auto",
+    ) -> Array:
         """Draw integers from `low` up to `high`, which isn't drawn; with one number: from 0 up to it.
 
         Parameters
@@ -53,7 +61,9 @@ class LegacyIntegers(Plain):
         """
         return self._integers("randint", low, high, size, dtype, False, chunks)
 
-    def random_integers(self, low: Any, high: Any = None, size: Any = None, chunks: Any = "auto") -> Array:
+    def random_integers(
+        self, low: ArrayLike, high: ArrayLike | None = None, size: ShapeLike = None, chunks: ChunksLike = "auto"
+    ) -> Array:
         """Draw integers from `low` to `high`, which is drawn too; with one number: from 1 to it.
 
         Parameters
@@ -80,7 +90,7 @@ class LegacyIntegers(Plain):
         """
         return self._integers("random_integers", low, high, size, int, True, chunks, least=1)
 
-    def tomaxint(self, size: Any = None, chunks: Any = "auto") -> Array:
+    def tomaxint(self, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw integers that are not negative, of all that an int64 holds.
 
         Parameters

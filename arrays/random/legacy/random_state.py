@@ -22,6 +22,7 @@ from .integers import LegacyIntegers
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, ChunksLike, ShapeLike
 
 __all__ = [
     "RandomState",
@@ -136,7 +137,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         """
         self._bits.state = state
 
-    def random_sample(self, size: Any = None, chunks: Any = "auto") -> Array:
+    def random_sample(self, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the uniform distribution on [0, 1).
 
         Parameters
@@ -165,7 +166,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         """
         return self._uniform("random_sample", size, np.float64, None, chunks)
 
-    def random(self, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
+    def random(self, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:  # type: ignore[override]
         """Draw from the uniform distribution on [0, 1), as `random_sample` does.
 
         Parameters
@@ -189,7 +190,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         """
         return super().random(size, chunks=chunks)
 
-    def rand(self, *shape: Any, chunks: Any = "auto") -> Array:
+    def rand(self, *shape: Any, chunks: ChunksLike = "auto") -> Array:
         """Draw from the uniform distribution on [0, 1), with the shape as arguments.
 
         Parameters
@@ -215,7 +216,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         """
         return self._uniform("rand", check_shape("rand", shape), np.float64, None, chunks)
 
-    def randn(self, *shape: Any, chunks: Any = "auto") -> Array:
+    def randn(self, *shape: Any, chunks: ChunksLike = "auto") -> Array:
         """Draw from the normal distribution with mean 0 and standard deviation 1, with the shape as arguments.
 
         Parameters
@@ -241,7 +242,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         """
         return self._draw("randn", (), check_shape("randn", shape), chunks, name="standard_normal")
 
-    def standard_normal(self, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
+    def standard_normal(self, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:  # type: ignore[override]
         """Draw from the normal distribution with mean 0 and standard deviation 1.
 
         Parameters
@@ -265,7 +266,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         """
         return super().standard_normal(size, chunks=chunks)
 
-    def standard_exponential(self, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
+    def standard_exponential(self, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:  # type: ignore[override]
         """Draw from the exponential distribution with mean 1.
 
         Parameters
@@ -289,7 +290,7 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         """
         return super().standard_exponential(size, chunks=chunks)
 
-    def standard_gamma(self, shape: Any, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
+    def standard_gamma(self, shape: ShapeLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:  # type: ignore[override]
         """Draw from the gamma distribution of scale 1.
 
         Parameters
@@ -316,7 +317,12 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
         return super().standard_gamma(shape, size, chunks=chunks)
 
     def choice(  # type: ignore[override]
-        self, a: Any, size: Any = None, replace: bool = True, p: Any = None, chunks: Any = "auto"
+        self,
+        a: ArrayLike,
+        size: ShapeLike = None,
+        replace: bool = True,
+        p: ArrayLike | None = None,
+        chunks: ChunksLike = "auto",
     ) -> Array:
         """Choose integers below a number, or elements of a 1-D array.
 

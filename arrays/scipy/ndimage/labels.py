@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from ...array import Array
+    from ...typing import ArrayLike, OutLike
 
 Numbers = np.ndarray[Any, Any]
 
@@ -34,7 +35,7 @@ Numbers = np.ndarray[Any, Any]
     "tuple of Array",
     "ndimage",
 )
-def label(input: Any, structure: Any = None, output: Any = None) -> tuple[Array, Array]:
+def label(input: ArrayLike, structure: Any = None, output: OutLike = None) -> tuple[Array, Array]:
     """Label connected elements, numbered as SciPy does: by the first element of each, in C order.
 
     Each chunk is labelled by itself; what meets at borders of chunks is then known on the driver, for which the array
@@ -147,7 +148,7 @@ def _join(count: int, ends: list[Numbers]) -> Numbers:
     "list of tuple of slice",
     "ndimage",
 )
-def find_objects(input: Any, max_label: int = 0) -> list[Any]:
+def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
     """Find where labels are.
 
     >>> import windrow as wr

@@ -23,6 +23,7 @@ from ..bridge import attempt, find, like_scipy, numbers, row, settled
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import AxisLike, OutLike
 
 ROUND = ("wrap", "grid-wrap")
 """Modes by which an array goes round its ends."""
@@ -119,7 +120,7 @@ def like(operation: str, argument: str, value: Any, x: Array) -> Array:
     return regrid(array, x.expr.grid)
 
 
-def output_dtype(operation: str, output: Any) -> Any:
+def output_dtype(operation: str, output: OutLike) -> Any:
     """Return the dtype that `output` names, as SciPy takes it."""
     if isinstance(output, ArrayBase | np.ndarray):
         expected = "None or a dtype: results are lazy, nothing is written into arrays that are given"
@@ -127,7 +128,7 @@ def output_dtype(operation: str, output: Any) -> Any:
     return output
 
 
-def result_dtype(operation: str, x: Array, output: Any) -> Any:
+def result_dtype(operation: str, x: Array, output: OutLike) -> Any:
     """Return the dtype that `output` names, or None; results of complex numbers are complex, as in SciPy."""
     output_dtype(operation, output)
     if output is None:
@@ -136,14 +137,14 @@ def result_dtype(operation: str, x: Array, output: Any) -> Any:
     return np.promote_types(dtype, np.complex64) if x.dtype.kind == "c" and dtype.kind != "c" else dtype
 
 
-def filter_axes(axes: Any, ndim: int) -> tuple[int, ...]:
+def filter_axes(axes: AxisLike, ndim: int) -> tuple[int, ...]:
     """Return the axes that a filter runs along, in the order in which they were given."""
     if axes is None:
         return tuple(range(ndim))
     return tuple(check_axis("filter", a, ndim, "axes") for a in (axes if isinstance(axes, Iterable) else (axes,)))
 
 
-def modes(mode: Any, ndim: int, axes: Any) -> list[Any]:
+def modes(mode: Any, ndim: int, axes: AxisLike) -> list[Any]:
     """Return the mode along each axis; SciPy has looked at what was given."""
     axis_modes: list[Any] = [None] * ndim
     along = filter_axes(axes, ndim)

@@ -21,6 +21,7 @@ from ..documents import described
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
 
 documented = described(
     {},
@@ -31,7 +32,7 @@ documented = described(
 
 
 @documented
-def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+def lfilter(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, zi: Any = None) -> Any:
     """Filter lines by a rational transfer function.
 
     Chunks along the axis follow each other; those beside each other run at once.
@@ -59,7 +60,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 
 @documented
-def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+def sosfilt(sos: Any, x: ArrayLike, axis: int = -1, zi: Any = None) -> Any:
     """Filter lines by second-order sections.
 
     Chunks along the axis follow each other; those beside each other run at once.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...array import Array
+    from ...typing import ArrayLike, AxisLike
 
 
 class _Bunch(tuple[Any, ...]):
@@ -99,9 +100,9 @@ def _answer(name: str, sample: Sample, t: Array, df: Any, alternative: str, keep
 
 @t_tested
 def ttest_1samp(
-    a: Any,
+    a: ArrayLike,
     popmean: Any,
-    axis: Any = 0,
+    axis: AxisLike = 0,
     nan_policy: str = "propagate",
     alternative: str = "two-sided",
     *,
@@ -126,9 +127,9 @@ def ttest_1samp(
 
 @t_tested
 def ttest_rel(
-    a: Any,
-    b: Any,
-    axis: Any = 0,
+    a: ArrayLike,
+    b: ArrayLike,
+    axis: AxisLike = 0,
     nan_policy: str = "propagate",
     alternative: str = "two-sided",
     *,
@@ -151,10 +152,10 @@ def ttest_rel(
 
 @t_tested
 def ttest_ind(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     *,
-    axis: Any = 0,
+    axis: AxisLike = 0,
     equal_var: bool = True,
     nan_policy: str = "propagate",
     alternative: str = "two-sided",
@@ -188,7 +189,7 @@ def ttest_ind(
 
 @tested
 def f_oneway(
-    *samples: Any, axis: Any = 0, equal_var: bool = True, nan_policy: str = "propagate", keepdims: bool = False
+    *samples: Any, axis: AxisLike = 0, equal_var: bool = True, nan_policy: str = "propagate", keepdims: bool = False
 ) -> SignificanceResult:
     """Test whether means of several samples are the same, by analysis of variance.
 
@@ -227,7 +228,7 @@ def chisquare(
     f_obs: Any,
     f_exp: Any = None,
     ddof: int = 0,
-    axis: Any = 0,
+    axis: AxisLike = 0,
     *,
     sum_check: bool = True,
     nan_policy: str = "propagate",
@@ -247,7 +248,7 @@ def power_divergence(
     f_obs: Any,
     f_exp: Any = None,
     ddof: int = 0,
-    axis: Any = 0,
+    axis: AxisLike = 0,
     lambda_: Any = None,
     *,
     nan_policy: str = "propagate",
@@ -300,7 +301,7 @@ def _divergence(
 
 @tested
 def pearsonr(
-    x: Any, y: Any, *, alternative: str = "two-sided", method: None = None, axis: Any = 0
+    x: ArrayLike, y: ArrayLike, *, alternative: str = "two-sided", method: None = None, axis: AxisLike = 0
 ) -> SignificanceResult:
     """Return Pearson's correlation of two samples, and test whether there is none.
 
@@ -345,11 +346,11 @@ def _constant(sample: Sample) -> Array:
 
 @described(ABOUT, "Slope, intercept, correlation, p-value and standard errors: lazy.", "LinregressResult")
 def linregress(
-    x: Any,
-    y: Any,
+    x: ArrayLike,
+    y: ArrayLike,
     alternative: str = "two-sided",
     *,
-    axis: Any = 0,
+    axis: AxisLike = 0,
     nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> LinregressResult:
@@ -390,7 +391,7 @@ def linregress(
 
 @tested
 def jarque_bera(
-    x: Any, *, axis: Any = None, nan_policy: str = "propagate", keepdims: bool = False
+    x: ArrayLike, *, axis: AxisLike = None, nan_policy: str = "propagate", keepdims: bool = False
 ) -> SignificanceResult:
     """Test whether skewness and kurtosis are those of normal numbers.
 

@@ -15,6 +15,7 @@ from .samples import ABOUT, Sample, nan_where
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, AxisLike, DTypeLike
 
 documented = described(ABOUT, "Lazy, without the axes; a value for each sample.")
 scored = described(ABOUT, "Lazy, in the shape and chunks of what is scored.")
@@ -37,10 +38,10 @@ def _in(sample: Sample, dtype: Any) -> Array:
 
 @documented
 def gmean(
-    a: Any,
-    axis: Any = 0,
-    dtype: Any = None,
-    weights: Any = None,
+    a: ArrayLike,
+    axis: AxisLike = 0,
+    dtype: DTypeLike = None,
+    weights: ArrayLike | None = None,
     *,
     nan_policy: str = "propagate",
     keepdims: bool = False,
@@ -57,11 +58,11 @@ def gmean(
 
 @documented
 def hmean(
-    a: Any,
-    axis: Any = 0,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: AxisLike = 0,
+    dtype: DTypeLike = None,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Array:
@@ -79,12 +80,12 @@ def hmean(
 
 @documented
 def pmean(
-    a: Any,
+    a: ArrayLike,
     p: float,
     *,
-    axis: Any = 0,
-    dtype: Any = None,
-    weights: Any = None,
+    axis: AxisLike = 0,
+    dtype: DTypeLike = None,
+    weights: ArrayLike | None = None,
     nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Array:
@@ -105,7 +106,9 @@ def pmean(
 
 
 @documented
-def gstd(a: Any, axis: Any = 0, ddof: int = 1, *, keepdims: bool = False, nan_policy: str = "propagate") -> Array:
+def gstd(
+    a: ArrayLike, axis: AxisLike = 0, ddof: int = 1, *, keepdims: bool = False, nan_policy: str = "propagate"
+) -> Array:
     """Return geometric standard deviations.
 
     >>> import windrow as wr
@@ -118,7 +121,7 @@ def gstd(a: Any, axis: Any = 0, ddof: int = 1, *, keepdims: bool = False, nan_po
 
 
 @scored
-def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Array:
+def zscore(a: ArrayLike, axis: AxisLike = 0, ddof: int = 0, nan_policy: str = "propagate") -> Array:
     """Return how many standard deviations elements are from the mean.
 
     >>> import windrow as wr
@@ -129,7 +132,7 @@ def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") 
 
 
 @scored
-def zmap(scores: Any, compare: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Array:
+def zmap(scores: Any, compare: Any, axis: AxisLike = 0, ddof: int = 0, nan_policy: str = "propagate") -> Array:
     """Return how many standard deviations elements are from the mean of others.
 
     >>> import windrow as wr
@@ -140,7 +143,7 @@ def zmap(scores: Any, compare: Any, axis: Any = 0, ddof: int = 0, nan_policy: st
 
 
 @scored
-def gzscore(a: Any, *, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Array:
+def gzscore(a: ArrayLike, *, axis: AxisLike = 0, ddof: int = 0, nan_policy: str = "propagate") -> Array:
     """Return how many geometric standard deviations elements are from the geometric mean.
 
     >>> import windrow as wr
@@ -162,7 +165,13 @@ def _scores(name: str, scores: Any, compare: Any, axis: Any, ddof: int, nan_poli
 
 @documented
 def entropy(
-    pk: Any, qk: Any = None, base: Any = None, axis: Any = 0, *, nan_policy: str = "propagate", keepdims: bool = False
+    pk: Any,
+    qk: Any = None,
+    base: Any = None,
+    axis: AxisLike = 0,
+    *,
+    nan_policy: str = "propagate",
+    keepdims: bool = False,
 ) -> Array:
     """Return entropies of distributions, or relative ones.
 
@@ -186,8 +195,8 @@ def entropy(
 
 @documented
 def iqr(
-    x: Any,
-    axis: Any = None,
+    x: ArrayLike,
+    axis: AxisLike = None,
     rng: Any = (25, 75),
     scale: float = 1.0,
     nan_policy: str = "propagate",

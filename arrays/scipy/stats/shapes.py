@@ -15,6 +15,7 @@ from .samples import ABOUT, Sample, nan_where
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, AxisLike
 
 documented = described(ABOUT, "Lazy, without the axes; a value for each sample.")
 
@@ -32,7 +33,13 @@ class DescribeResult(NamedTuple):
 
 @documented
 def moment(
-    a: Any, order: int = 1, axis: Any = 0, nan_policy: str = "propagate", *, center: Any = None, keepdims: bool = False
+    a: ArrayLike,
+    order: int = 1,
+    axis: AxisLike = 0,
+    nan_policy: str = "propagate",
+    *,
+    center: Any = None,
+    keepdims: bool = False,
 ) -> Array:
     """Return a moment of samples about their mean.
 
@@ -48,7 +55,9 @@ def moment(
 
 
 @documented
-def skew(a: Any, axis: Any = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False) -> Array:
+def skew(
+    a: ArrayLike, axis: AxisLike = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False
+) -> Array:
     """Return the skewness of samples; NaN where all elements are the same.
 
     >>> import windrow as wr
@@ -69,8 +78,8 @@ def _skew(sample: Sample, bias: bool) -> Array:
 
 @documented
 def kurtosis(
-    a: Any,
-    axis: Any = 0,
+    a: ArrayLike,
+    axis: AxisLike = 0,
     fisher: bool = True,
     bias: bool = True,
     nan_policy: str = "propagate",
@@ -97,7 +106,9 @@ def _kurtosis(sample: Sample, bias: bool, fisher: bool) -> Array:
 
 
 @documented
-def variation(a: Any, axis: Any = 0, nan_policy: str = "propagate", ddof: int = 0, *, keepdims: bool = False) -> Array:
+def variation(
+    a: ArrayLike, axis: AxisLike = 0, nan_policy: str = "propagate", ddof: int = 0, *, keepdims: bool = False
+) -> Array:
     """Return standard deviations divided by means.
 
     >>> import windrow as wr
@@ -116,7 +127,9 @@ def variation(a: Any, axis: Any = 0, nan_policy: str = "propagate", ddof: int = 
 
 
 @documented
-def sem(a: Any, axis: Any = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Array:
+def sem(
+    a: ArrayLike, axis: AxisLike = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
+) -> Array:
     """Return standard errors of means.
 
     >>> import windrow as wr
@@ -129,7 +142,9 @@ def sem(a: Any, axis: Any = 0, ddof: int = 1, nan_policy: str = "propagate", *, 
 
 
 @described(ABOUT, "The size, least and greatest elements, means, variances, skewness and kurtosis.", "DescribeResult")
-def describe(a: Any, axis: Any = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate") -> DescribeResult:
+def describe(
+    a: ArrayLike, axis: AxisLike = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate"
+) -> DescribeResult:
     """Return several statistics of samples.
 
     >>> import windrow as wr
