@@ -178,7 +178,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
             note_view(selection, self)
         return selection
 
-    def __setitem__(self, key: KeyLike, value: Any) -> None:
+    def __setitem__(self, key: KeyLike, value: object) -> None:
         while not self._replace(self._expr, _assigned(self, key, value).expr):
             pass  # another thread has set elements meanwhile
         if sys.getrefcount(self) <= LOST:
@@ -194,7 +194,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
             raise TypeError("iteration: the array has no axes")
         return (self[i] for i in range(len(self)))
 
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: object) -> bool:
         return bool((self == value).any())
 
     def _single(self, operation: str) -> Any:
@@ -426,7 +426,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
         return namespace(api_version)
 
-    def to_device(self, device: str, /, *, stream: Any = None) -> Array:
+    def to_device(self, device: str, /, *, stream: object = None) -> Array:
         """Return the array itself: there is one device, "cpu", the memory of all ranks.
 
         Parameters
@@ -461,7 +461,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         self,
         /,
         *,
-        stream: Any = None,
+        stream: object = None,
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
@@ -473,7 +473,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
 
     # ------------------------------------------------------------------ Arrow's PyCapsules
 
-    def __arrow_array__(self, type: Any = None) -> pyarrow.Array:
+    def __arrow_array__(self, type: object = None) -> pyarrow.Array:
         elements = arrow.elements(self)
         return elements if type is None or type == elements.type else elements.cast(type)
 

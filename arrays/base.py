@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..graph.chunks.grid import Grid
     from .array import Array
     from .execution.deferred import Unsized
+    from .typing import AxisLike, ChunksLike, DTypeLike, KeyLike, ShapeLike
 
 P = ParamSpec("P")
 
@@ -113,7 +114,7 @@ class ArrayBase:
         return self.expr.grid.shape
 
     @shape.setter
-    def shape(self, value: Any) -> None:
+    def shape(self, value: object) -> None:
         self.expr = wrap(self.expr).reshape(value).expr
 
     @property
@@ -155,7 +156,7 @@ class ArrayBase:
         return self.expr.grid.chunks()
 
     @chunks.setter
-    def chunks(self, chunks: Any) -> None:
+    def chunks(self, chunks: ChunksLike) -> None:
         raise AttributeError("chunks of an array can't be set; write x = x.rechunk(chunks)", name="chunks", obj=self)
 
     @property
@@ -173,7 +174,7 @@ class ArrayBase:
         """Number of chunks."""
         return self.expr.grid.nblocks
 
-    def _pick_from(self, shared: Any, index: Any) -> Array:
+    def _pick_from(self, shared: Any, index: KeyLike) -> Array:
         """Return what an index with lazy arrays, of which this is one, picks from a shared array."""
         picked: Array = importlib.import_module(".shared.picking", __package__).pick(shared, index)
         return picked
@@ -257,7 +258,7 @@ def alias(x: ArrayBase) -> Array:
     return wrap(x.expr) if waiting is None else wrap_unsized(waiting)
 
 
-def make(op: Op, operands: Sequence[ArrayBase], grid: Grid, dtype: Any) -> Array:
+def make(op: Op, operands: Sequence[ArrayBase], grid: Grid, dtype: DTypeLike) -> Array:
     """Return the array of a new node, which bears the user's line."""
     check_grid(op.label, grid)
     return wrap(Expr(op, tuple([o.expr for o in operands]), same_grid(grid), np.dtype(dtype), origin.find_origin()))
@@ -274,7 +275,9 @@ def wrap_host(
     return make(Host(data), (), grid, dtype)
 
 
-def grid_for(operation: str, chunks: Any, shape: Sequence[int], dtype: DType, previous: Grid | None = None) -> Grid:
+def grid_for(
+    operation: str, chunks: ChunksLike, shape: Sequence[int], dtype: DType, previous: Grid | None = None
+) -> Grid:
     """Return the grid that `chunks` means under the settings in force."""
     grid = normalize(operation, chunks, shape, dtype, config.chunk_bytes, previous)
     check_grid(operation, grid)
@@ -291,7 +294,7 @@ def check_grid(operation: str, grid: Grid) -> None:
         )
 
 
-def as_array(operation: str, argument: str, value: Any) -> Array:
+def as_array(operation: str, argument: str, value: object) -> Array:
     """Return an operand as an array: NumPy arrays and sequences become sources, which hold what they are now.
 
     An array comes back under a name of its own, so that an operation that has nothing to do may return it: setting
@@ -342,7 +345,7 @@ class LazyWrites:
         raise NotImplementedError
 
 
-def snapshot(value: Any) -> Any:
+def snapshot(value: object) -> Any:
     """Return a value as it is now: a copy of what NumPy may write to; other values, read-only arrays and files stay."""
     if isinstance(value, ArrayBase | np.generic) or not hasattr(value, "__array__"):
         return value
@@ -353,7 +356,7 @@ def snapshot(value: Any) -> Any:
     return own
 
 
-def as_array_nocopy(operation: str, argument: str, value: Any) -> Array:
+def as_array_nocopy(operation: str, argument: str, value: object) -> Array:
     """Return an operand as `as_array` does, where it is computed at once: NumPy arrays needn't be copied."""
     if isinstance(value, ArrayBase):
         return wrap(value.expr)
@@ -371,7 +374,7 @@ def as_array_nocopy(operation: str, argument: str, value: Any) -> Array:
     return wrap_host(array, grid_for(operation, "auto", array.shape, array.dtype), array.dtype, in_place=True)
 
 
-def plain_array(operation: str, argument: str, value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+def plain_array(operation: str, argument: str, value: Any, dtype: DTypeLike = None) -> np.ndarray[Any, Any]:
     """Return a sequence, a number, or what NumPy can read, as an array of NumPy's."""
     try:
         return np.asarray(value, dtype)
@@ -384,14 +387,14 @@ def plain_array(operation: str, argument: str, value: Any, dtype: Any = None) ->
         raise ArgumentError(bad(operation, argument, shown, expected)) from error
 
 
-def not_masked(operation: str, argument: str, value: Any) -> None:
+def not_masked(operation: str, argument: str, value: object) -> None:
     """Raise for NumPy's masked arrays, whose mask would be lost."""
     if isinstance(value, np.ndarray) and hasattr(value, "mask"):
         how = "an array without a mask: x.filled(value), with NaN for what is missing"
         raise ArgumentError(bad(operation, argument, type(value).__name__, how))
 
 
-def check_dtype(operation: str, argument: str, dtype: Any, source: DType | None = None) -> DType:
+def check_dtype(operation: str, argument: str, dtype: DTypeLike, source: DType | None = None) -> DType:
     """Return a dtype, or raise when it is none, or one of Python objects.
 
     What `dtype` leaves open, the length of texts or a unit of time, follows from the source, which is to be cast.
@@ -416,13 +419,13 @@ def check_dtype(operation: str, argument: str, dtype: Any, source: DType | None 
     return numpy_dtype
 
 
-def check_device(operation: str, device: Any, argument: str = "device") -> None:
+def check_device(operation: str, device: str | None, argument: str = "device") -> None:
     """Raise for a device that isn't the one there is."""
     if device is not None and device != DEVICE:
         raise ArgumentError(bad(operation, argument, device, f"None or {DEVICE!r}, the only device"))
 
 
-def check_axis(operation: str, axis: Any, ndim: int, argument: str = "axis") -> int:
+def check_axis(operation: str, axis: AxisLike, ndim: int, argument: str = "axis") -> int:
     """Return an axis as a number from 0 on."""
     number = check_integer(operation, argument, axis)
     if not -ndim <= number < ndim:
@@ -430,7 +433,7 @@ def check_axis(operation: str, axis: Any, ndim: int, argument: str = "axis") -> 
     return number % ndim
 
 
-def check_axes(operation: str, axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:
+def check_axes(operation: str, axis: AxisLike, ndim: int, argument: str = "axis") -> tuple[int, ...]:
     """Return axes (None: all; an integer or a sequence of them) as sorted numbers from 0 on."""
     if axis is None:
         return tuple(range(ndim))
@@ -441,7 +444,7 @@ def check_axes(operation: str, axis: Any, ndim: int, argument: str = "axis") -> 
     return tuple(sorted(axes))
 
 
-def few(operation: str, argument: str, value: Any, expected: str, most: int = MOST_LISTED) -> Any:
+def few(operation: str, argument: str, value: object, expected: str, most: int = MOST_LISTED) -> Any:
     """Return a short sequence; of a lazy array its values, computed at once, and never one by one.
 
     Raises
@@ -456,7 +459,7 @@ def few(operation: str, argument: str, value: Any, expected: str, most: int = MO
     return np.asarray(value)
 
 
-def check_shape(operation: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
+def check_shape(operation: str, shape: ShapeLike, argument: str = "shape") -> tuple[int, ...]:
     """Return a shape as a tuple."""
     entries = (shape,) if is_integer(shape) else few(operation, argument, shape, "an integer or a tuple of integers")
     try:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .array import Array
+    from .typing import ShapeLike
 
 __all__ = [
     "assert_allclose",
@@ -204,7 +205,7 @@ def assert_consistent(x: Any) -> None:
         raise AssertionError(f"assert_consistent: {x!r} computes to shape {computed.shape} and dtype {computed.dtype}")
 
 
-def chunkings(shape: Any) -> Iterator[Chunks]:
+def chunkings(shape: ShapeLike) -> Iterator[Chunks]:
     """Yield different ways to cut a shape.
 
     Parameters
@@ -265,7 +266,7 @@ def _hollow(n: int) -> tuple[int, ...]:
     return (0, n - n // 2, 0, n // 2)
 
 
-def _lazy_inside(value: Any) -> bool:
+def _lazy_inside(value: object) -> bool:
     if isinstance(value, Mapping):
         return any(map(_lazy_inside, value.values()))
     return isinstance(value, ArrayBase) or (isinstance(value, list | tuple) and any(map(_lazy_inside, value)))

@@ -37,7 +37,7 @@ ChunksLike: TypeAlias = "int | str | Sequence[int | str | Sequence[int] | None] 
 """A size for all axes, "auto", bytes as text, one of these for each axis, or the sizes of all chunks."""
 AxisLike: TypeAlias = "int | Sequence[int] | None"
 """An axis, several, or all."""
-ShapeLike: TypeAlias = "int | Sequence[int] | ArrayBase | np.ndarray[Any, Any] | None"
+ShapeLike: TypeAlias = "int | np.integer[Any] | Sequence[int] | ArrayBase | np.ndarray[Any, Any] | None"
 """A length, or one for each axis."""
 KeyLike: TypeAlias = "int | slice | EllipsisType | ArrayLike | tuple[Any, ...] | None"
 """What stands between brackets: positions, slices, masks, arrays of positions, or a tuple of these."""

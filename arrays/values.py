@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Rule = Callable[[Any, DType], Values]
 
 
-def read(value: Any, dtype: DType) -> Values:
+def read(value: object, dtype: DType) -> Values:
     """Read a value, or lists of values, as `asarray` does; so do `insert`, `put`, masks and positions that are set."""
     return np.asarray(value, dtype)
 
@@ -33,14 +33,14 @@ def copied(value: Any, dtype: DType) -> Values:
     return array
 
 
-def assigned(value: Any, dtype: DType) -> Values:
+def assigned(value: object, dtype: DType) -> Values:
     """Set a value as `x[0] = value` and `x[:] = value` do, and the `initial` of a reduction."""
     array = np.empty((), dtype)
     array[()] = value
     return array
 
 
-def hold(operation: str, argument: str, value: Any, dtype: DType, by: Rule = read) -> Values:
+def hold(operation: str, argument: str, value: object, dtype: DType, by: Rule = read) -> Values:
     """Return values as an array of NumPy's of a dtype.
 
     Raises

@@ -49,7 +49,7 @@ def read_boundaries(operation: str, boundary: Any, of: ArrayBase) -> tuple[Any, 
     return tuple(ends)
 
 
-def _each(operation: str, argument: str, spec: Any, ndim: int, default: Any) -> list[Any]:
+def _each(operation: str, argument: str, spec: object, ndim: int, default: Any) -> list[Any]:
     if isinstance(spec, Mapping):
         entries = [default] * ndim
         for axis, value in spec.items():

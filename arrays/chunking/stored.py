@@ -102,7 +102,7 @@ def grid_over(
     return aligned_grid
 
 
-def _specs(chunks: Any, ndim: int) -> list[Any]:
+def _specs(chunks: ChunksLike, ndim: int) -> list[Any]:
     if isinstance(chunks, Mapping):
         specs: list[Any] = [None] * ndim
         for axis, spec in chunks.items():

@@ -91,7 +91,7 @@ def to_arrow(x: Any, names: Sequence[str] | None = None) -> pyarrow.Array | pyar
     return elements(array)
 
 
-def _check_names(x: Any, names: Any) -> None:
+def _check_names(x: ArrayLike, names: Any) -> None:
     """Raise an error if names of columns aren't distinct texts."""
     if isinstance(x, Mapping):
         raise ArgumentError(bad("to_arrow", "names", names, "None, since x, a dict, has names"))

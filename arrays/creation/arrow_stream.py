@@ -102,7 +102,7 @@ def _batches(x: Array, schema: Any) -> Iterator[Any]:
         release(kept)
 
 
-def _batch(values: Any, schema: Any, owner: object) -> Any:
+def _batch(values: Any, schema: Any, owner: Any) -> Any:
     """Return rows as a record batch; a column that is contiguous, such as an only one, isn't copied."""
     columns = [give_as("x", (len(values),), values[:, j], owner) for j in range(values.shape[1])]
     return arrow().RecordBatch.from_arrays(columns, schema=schema)

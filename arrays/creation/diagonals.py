@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-def _offset(operation: str, argument: str, value: Any) -> int:
+def _offset(operation: str, argument: str, value: object) -> int:
     return check_integer(operation, argument, value)
 
 
@@ -123,7 +123,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     return _diagonal("diagonal", a, offset, axis1, axis2)
 
 
-def _diagonal(operation: str, a: Any, offset: Any, axis1: Any, axis2: Any) -> Array:
+def _diagonal(operation: str, a: ArrayLike, offset: Any, axis1: Any, axis2: Any) -> Array:
     """Rechunk the square around the diagonal into square chunks along it; only these are read."""
     x = as_array(operation, "a", a)
     if x.ndim < 2:
@@ -250,7 +250,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
     return diag(as_array("diagflat", "v", v).reshape(-1), k)
 
 
-def _keep_side(operation: str, m: Any, k: Any, lower: bool) -> Array:
+def _keep_side(operation: str, m: ArrayLike, k: Any, lower: bool) -> Array:
     """Keep one side of a diagonal of the last two axes; a 1-D array is each row of a square."""
     x = as_array(operation, "m", m)
     if x.ndim == 0:

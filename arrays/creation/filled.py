@@ -41,7 +41,7 @@ def full(
     dtype: DTypeLike = None,
     order: str = "C",
     *,
-    device: Any = None,
+    device: str | None = None,
     chunks: ChunksLike = "auto",
 ) -> Array:
     """Return an array filled with one value, or with values that broadcast.
@@ -80,7 +80,7 @@ def full(
     return _full("full", shape, fill_value, dtype, chunks)
 
 
-def _full(operation: str, shape: Any, value: Any, dtype: Any, chunks: Any) -> Array:
+def _full(operation: str, shape: ShapeLike, value: Any, dtype: DTypeLike, chunks: ChunksLike) -> Array:
     if isinstance(value, ArrayBase) or np.ndim(value) != 0:
         wanted = None if dtype is None else check_dtype(operation, "dtype", dtype)
         if wanted is None:
@@ -98,17 +98,22 @@ def _full(operation: str, shape: Any, value: Any, dtype: Any, chunks: Any) -> Ar
     return make(Full(_item(operation, value, known)), (), grid_for(operation, chunks, lengths, known), known)
 
 
-def _item(operation: str, value: Any, dtype: DType) -> Any:
+def _item(operation: str, value: object, dtype: DType) -> Any:
     return np.zeros((), dtype)[()] if value is ZERO else hold(operation, "fill_value", value, dtype, copied)[()]
 
 
-def constant(shape: tuple[int, ...], value: Any, dtype: DType) -> Array:
+def constant(shape: tuple[int, ...], value: object, dtype: DType) -> Array:
     """Return an array with a known value everywhere."""
     return make(Constant(np.asarray(value).astype(dtype)[()]), (), grid_for("full", "auto", shape, dtype), dtype)
 
 
 def zeros(
-    shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, chunks: ChunksLike = "auto"
+    shape: ShapeLike,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    *,
+    device: str | None = None,
+    chunks: ChunksLike = "auto",
 ) -> Array:
     """Return an array of zeros.
 
@@ -136,7 +141,12 @@ def zeros(
 
 
 def ones(
-    shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, chunks: ChunksLike = "auto"
+    shape: ShapeLike,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    *,
+    device: str | None = None,
+    chunks: ChunksLike = "auto",
 ) -> Array:
     """Return an array of ones.
 
@@ -164,7 +174,12 @@ def ones(
 
 
 def empty(
-    shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, chunks: ChunksLike = "auto"
+    shape: ShapeLike,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    *,
+    device: str | None = None,
+    chunks: ChunksLike = "auto",
 ) -> Array:
     """Return an array of arbitrary values, which are zeros.
 
@@ -196,7 +211,15 @@ def empty(
     return _full("empty", shape, ZERO, np.float64 if dtype is None else dtype, chunks)
 
 
-def _like(operation: str, x: Any, value: Any, dtype: Any, shape: Any, chunks: Any, device: Any) -> Array:
+def _like(
+    operation: str,
+    x: ArrayLike,
+    value: Any,
+    dtype: DTypeLike,
+    shape: ShapeLike,
+    chunks: ChunksLike,
+    device: str | None,
+) -> Array:
     check_device(operation, device)
     array = as_array(operation, "a", x)
     known = array.dtype if dtype is None else check_dtype(operation, "dtype", dtype)
@@ -215,7 +238,7 @@ def zeros_like(
     subok: bool = True,
     shape: ShapeLike = None,
     *,
-    device: Any = None,
+    device: str | None = None,
     chunks: ChunksLike = None,
 ) -> Array:
     """Return an array of zeros with the shape, dtype and chunks of another.
@@ -251,7 +274,7 @@ def ones_like(
     subok: bool = True,
     shape: ShapeLike = None,
     *,
-    device: Any = None,
+    device: str | None = None,
     chunks: ChunksLike = None,
 ) -> Array:
     """Return an array of ones with the shape, dtype and chunks of another.
@@ -274,7 +297,7 @@ def empty_like(
     subok: bool = True,
     shape: ShapeLike = None,
     *,
-    device: Any = None,
+    device: str | None = None,
     chunks: ChunksLike = None,
 ) -> Array:
     """Return an array of arbitrary values with the shape, dtype and chunks of another.
@@ -311,7 +334,7 @@ def full_like(
     subok: bool = True,
     shape: ShapeLike = None,
     *,
-    device: Any = None,
+    device: str | None = None,
     chunks: ChunksLike = None,
 ) -> Array:
     """Return an array filled with one value, with the shape, dtype and chunks of another.

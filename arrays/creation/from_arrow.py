@@ -112,7 +112,7 @@ def from_arrow(x: ArrayLike, chunks: ChunksLike = None, *, nulls: str = "raise",
     return (*parts, list(columns))
 
 
-def _frame_of_pandas(x: Any) -> Any:
+def _frame_of_pandas(x: ArrayLike) -> Any:
     """Return a DataFrame of pandas as a table, without its index; anything else as it is."""
     pandas = type(x).__module__.partition(".")[0] == "pandas"
     return arrow().Table.from_pandas(x, preserve_index=False) if pandas and hasattr(x, "columns") else x
@@ -127,7 +127,9 @@ def _columns(pieces: list[Any]) -> dict[str, list[Any]]:
     return {name: [part[i] for part in parts] for i, name in enumerate(names)}
 
 
-def _arrays(columns: dict[Name, list[Any]], nulls: str, chunks: Any) -> tuple[dict[Name, Array], dict[Name, Array]]:
+def _arrays(
+    columns: dict[Name, list[Any]], nulls: str, chunks: ChunksLike
+) -> tuple[dict[Name, Array], dict[Name, Array]]:
     """Return arrays and masks of columns, with the same chunks along the first axis; the name None means that there is
     no table."""
     how = "zero" if nulls == "mask" else nulls
@@ -151,7 +153,7 @@ def _arrays(columns: dict[Name, list[Any]], nulls: str, chunks: Any) -> tuple[di
     return align(arrays), align(masks)
 
 
-def _rechunk(x: Array, chunks: Any) -> Array:
+def _rechunk(x: Array, chunks: ChunksLike) -> Array:
     return regrid(x, grid_for("from_arrow", chunks, x.shape, x.dtype, x.expr.grid))
 
 
@@ -172,7 +174,7 @@ def _join(pieces: list[np.ndarray[Any, Any]], runs: list[slice]) -> Array:
     return concatenate([from_array(piece) for piece in merged]) if len(merged) > 1 else from_array(merged[0])
 
 
-def _matrix(columns: dict[str, Array], chunks: Any) -> Array:
+def _matrix(columns: dict[str, Array], chunks: ChunksLike) -> Array:
     """Return columns side by side."""
     kinds = {
         "number" if x.dtype.kind in "biufc" else str(x.dtype) if x.dtype.kind == "V" else x.dtype.kind

@@ -47,11 +47,11 @@ def from_array(
     x: ArrayLike,
     chunks: ChunksLike = "auto",
     name: Any = None,
-    lock: Any = None,
+    lock: object = None,
     asarray: Any = None,
     fancy: bool = True,
     getitem: Any = None,
-    meta: Any = None,
+    meta: object = None,
     inline_array: bool = False,
     *,
     copy: bool = False,
@@ -150,7 +150,7 @@ def asarray(
     dtype: DTypeLike = None,
     order: str | None = None,
     *,
-    device: Any = None,
+    device: str | None = None,
     copy: bool | None = None,
     chunks: ChunksLike = None,
 ) -> Array:
@@ -330,7 +330,7 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
     return asarray(a, copy=True)
 
 
-def _join_pieces(pieces: list[np.ndarray[Any, Any]], chunks: Any) -> Array:
+def _join_pieces(pieces: list[np.ndarray[Any, Any]], chunks: ChunksLike) -> Array:
     """Join pieces along the first axis; each is a chunk unless the user asks for others."""
     is_auto = isinstance(chunks, str) and chunks == "auto"
     joined = concatenate([from_array(piece) for piece in pieces]) if len(pieces) > 1 else from_array(pieces[0])

@@ -223,7 +223,7 @@ class _Coordinates:
         axes = common_axes(lines, tuple(counts))
         return stack([_broadcast(line, tuple(counts), axes) for line in lines])
 
-    def _run(self, given: Any) -> tuple[Any, Any, Any, int]:
+    def _run(self, given: object) -> tuple[Any, Any, Any, int]:
         """Return start, stop, step and the count of a slice."""
         if not isinstance(given, slice) or given.stop is None:
             raise ArgumentError(bad(self._name, "key", given, "slices that end somewhere"))

@@ -42,7 +42,7 @@ def arange(
     step: Any = 1,
     dtype: DTypeLike = None,
     *,
-    device: Any = None,
+    device: str | None = None,
     chunks: ChunksLike = "auto",
 ) -> Array:
     """Return evenly spaced numbers in the half-open range from `start` to `stop`.
@@ -124,7 +124,7 @@ def _hold_first(start: Any, step: Any, count: int, dtype: DType) -> None:
             hold("arange", "start" if k == 0 else "step", _plain(start) + k * _plain(step), dtype, assigned)
 
 
-def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, Any, Any]:
+def _times(start: Any, stop: Any, step: Any, dtype: DTypeLike) -> tuple[Any, Any, Any, Any]:
     """Convert the ends of a range of dates or times, and its step, to NumPy's unit for it."""
     ends = [np.asarray(v, "M8" if isinstance(v, str) else None) for v in (start, stop)]
     if ends[0].dtype.kind == "M" != ends[1].dtype.kind:
@@ -135,7 +135,7 @@ def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, Any,
     return ends[0].astype(known)[()], ends[1].astype(known)[()], np.asarray(step).astype(between)[()], known
 
 
-def compute_number(value: Any) -> Any:
+def compute_number(value: object) -> Any:
     """Compute a lazy number, on which the length of a range depends."""
     return value._single("arange") if isinstance(value, ArrayBase) and value.ndim == 0 else value  # type: ignore[attr-defined]
 
@@ -171,7 +171,7 @@ def linspace(
     dtype: DTypeLike = None,
     axis: int = 0,
     *,
-    device: Any = None,
+    device: str | None = None,
     chunks: ChunksLike = "auto",
 ) -> Any:
     """Return `num` evenly spaced numbers from `start` to `stop`.
@@ -273,7 +273,7 @@ def eye(
     order: str = "C",
     chunks: ChunksLike = "auto",
     *,
-    device: Any = None,
+    device: str | None = None,
 ) -> Array:
     """Return a matrix with ones on one diagonal and zeros elsewhere.
 

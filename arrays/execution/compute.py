@@ -229,7 +229,7 @@ def persist(*arrays: Any, spread: bool | None = None) -> Any:
     kept = iter(_persist([each for each in lazy if not isinstance(each, LazyCalls)], spread))
     futures = iter(calls[0]._begin(calls) if calls else ())
 
-    def fill(each: Any) -> Any:
+    def fill(each: object) -> Any:
         return each._from(next(futures)) if isinstance(each, LazyCalls) else next(kept)
 
     return _as_asked(arrays, map_held(arrays, fill, _KEPT))
@@ -347,7 +347,7 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
     count_additions(list(kept.values()))
 
 
-def _to_wait_for(value: Any) -> list[Any]:
+def _to_wait_for(value: object) -> list[Any]:
     """Return the arrays and futures that an argument of `wait` is or holds."""
     held = collect_held(value, (ArrayBase, Future))
     if not held:

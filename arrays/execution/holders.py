@@ -30,7 +30,7 @@ def collect_held(values: Any, kinds: Kinds = ArrayBase) -> list[Any]:
     """Return the arrays that a value is or holds, in the order in which `map_held` comes to them."""
     held: list[Any] = []
 
-    def collect(each: Any) -> Any:
+    def collect(each: object) -> Any:
         held.append(each)
         return each
 
@@ -60,7 +60,7 @@ def held_arrays(operation: str, values: Sequence[Any]) -> list[Array]:
     return arrays
 
 
-def map_held(value: Any, function: Callable[[Any], Any], kinds: Kinds = ArrayBase) -> Any:
+def map_held(value: object, function: Callable[[Any], Any], kinds: Kinds = ArrayBase) -> Any:
     """Apply a function to the arrays that a value is or holds, in order; return it with the results in their places.
 
     Lists, tuples, dicts and xarray's objects are new; a value that can't hold arrays comes back itself.
@@ -71,12 +71,12 @@ def map_held(value: Any, function: Callable[[Any], Any], kinds: Kinds = ArrayBas
     return value if mapper is None else mapper(value, partial(map_held, function=function, kinds=kinds))
 
 
-def can_hold(value: Any) -> bool:
+def can_hold(value: object) -> bool:
     """Return whether a value is of a kind that may hold arrays."""
     return _mapper(value) is not None
 
 
-def _mapper(value: Any) -> Callable[[Any, Callable[[Any], Any]], Any] | None:
+def _mapper(value: object) -> Callable[[Any, Callable[[Any], Any]], Any] | None:
     """Return what applies a function to all that a value holds."""
     for kind, mapper in _KINDS:
         if isinstance(value, kind):
@@ -152,7 +152,7 @@ def _map_objects(value: Any, apply: Callable[[Any], Any]) -> Any:
     return value if same else filled.reshape(value.shape)
 
 
-def _map_xarray(value: Any, apply: Callable[[Any], Any]) -> Any:
+def _map_xarray(value: object, apply: Callable[[Any], Any]) -> Any:
     """Return an object of xarray's with new data in its variables of chunks; nothing else is read."""
     xarray: Any = sys.modules["xarray"]
     if isinstance(value, getattr(xarray, "DataTree", ())):
@@ -177,7 +177,7 @@ def _as_data(result: Any) -> Any:
     return np.asarray(result) if isinstance(result, np.generic) else result
 
 
-def _map_pandas(value: Any, apply: Callable[[Any], Any]) -> Any:
+def _map_pandas(value: object, apply: Callable[[Any], Any]) -> Any:
     """Return a series or frame with what its cells of Python objects hold."""
     pandas: Any = sys.modules["pandas"]
     if isinstance(value, pandas.Series):

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
-    from ..typing import ArrayLike, ChunksLike, DTypeLike
+    from ..typing import ArrayLike, AxisLike, ChunksLike, DTypeLike
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 
 
 def fftfreq(
-    n: int, d: float = 1.0, *, dtype: DTypeLike = None, device: Any = None, chunks: ChunksLike = "auto"
+    n: int, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None, chunks: ChunksLike = "auto"
 ) -> Array:
     """Return the frequencies of the results of `fft`.
 
@@ -63,7 +63,7 @@ def fftfreq(
 
 
 def rfftfreq(
-    n: int, d: float = 1.0, *, dtype: DTypeLike = None, device: Any = None, chunks: ChunksLike = "auto"
+    n: int, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None, chunks: ChunksLike = "auto"
 ) -> Array:
     """Return the frequencies of the results of `rfft`.
 
@@ -100,7 +100,7 @@ def rfftfreq(
     return _scale("rfftfreq", arange(count // 2 + 1, chunks=chunks), count * d, dtype)
 
 
-def _check_length(operation: str, n: Any, d: Any, device: Any) -> int:
+def _check_length(operation: str, n: Any, d: Any, device: str | None) -> int:
     if device not in (None, "cpu"):
         raise ArgumentError(bad(operation, "device", device, "'cpu'"))
     if not isinstance(d, int | float | np.integer | np.floating) or d == 0:
@@ -108,7 +108,7 @@ def _check_length(operation: str, n: Any, d: Any, device: Any) -> int:
     return length_of(operation, n, "n")
 
 
-def _scale(operation: str, k: Array, length: float, dtype: Any) -> Array:
+def _scale(operation: str, k: Array, length: float, dtype: DTypeLike) -> Array:
     frequencies: Array = k * (1.0 / length)
     if dtype is None:
         return frequencies
@@ -178,7 +178,7 @@ def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     return _shift("ifftshift", x, axes, -1)
 
 
-def _shift(operation: str, x: Any, axes: Any, sign: int) -> Array:
+def _shift(operation: str, x: ArrayLike, axes: AxisLike, sign: int) -> Array:
     array = as_array(operation, "x", x)
     entries = range(array.ndim) if axes is None else axes if isinstance(axes, tuple | list) else (axes,)
     each = tuple(check_axis(operation, a, array.ndim, "axes") for a in entries)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
-    from ..typing import ArrayLike, OutLike
+    from ..typing import ArrayLike, AxisLike, OutLike
 
 __all__ = ["fft2", "fftn", "ifft2", "ifftn", "irfft2", "irfftn", "rfft2", "rfftn"]
 
@@ -318,7 +318,7 @@ def irfft2(
     return _back("irfft2", a, s, axes, norm, out)
 
 
-def _complex(operation: str, name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
+def _complex(operation: str, name: str, a: ArrayLike, s: Any, axes: AxisLike, norm: Any, out: OutLike) -> Array:
     """Transform along axes, the last one first."""
     x = operand(operation, a)
     axis_numbers, lengths = axes_and_lengths(operation, x, s, axes)
@@ -327,7 +327,7 @@ def _complex(operation: str, name: str, a: Any, s: Any, axes: Any, norm: Any, ou
     return put
 
 
-def _half(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
+def _half(operation: str, a: ArrayLike, s: Any, axes: AxisLike, norm: Any, out: OutLike) -> Array:
     """Transform real numbers: the last axis first."""
     x = operand(operation, a)
     axis_numbers, lengths = axes_and_lengths(operation, x, s, axes)
@@ -339,7 +339,7 @@ def _half(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Arr
     return put
 
 
-def _back(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
+def _back(operation: str, a: ArrayLike, s: Any, axes: AxisLike, norm: Any, out: OutLike) -> Array:
     """Transform to real numbers: the last axis last."""
     x = operand(operation, a)
     axis_numbers, lengths = axes_and_lengths(operation, x, s, axes, halved=True)

@@ -72,7 +72,7 @@ def norm_of(operation: str, norm: Any) -> str:
     return str(norm)
 
 
-def length_of(operation: str, value: Any, argument: str) -> int:
+def length_of(operation: str, value: object, argument: str) -> int:
     """Return a length, which is at least one."""
     value = check_integer(operation, argument, value)
     if value < 1:

@@ -199,7 +199,7 @@ def _read_head(path: str) -> tuple[ChunkRuns, DType, np.ndarray[Any, Any]]:
     return runs, dtype, sizes
 
 
-def _as_descr(value: Any) -> Any:
+def _as_descr(value: object) -> Any:
     """Return a dtype's description for NumPy: JSON has lists in place of tuples."""
     if not isinstance(value, list):
         return value

@@ -91,7 +91,7 @@ def from_npy(path: PathLike, chunks: ChunksLike = "auto", *, storage_options: di
     )
 
 
-def _read_url(place: FilePlace, chunks: Any) -> Array:
+def _read_url(place: FilePlace, chunks: ChunksLike) -> Array:
     """Return an array of a `.npy` file at a URL: a stack of one file."""
     shape, _, dtype, _ = read_header(place)
     if not shape:
@@ -181,7 +181,7 @@ def to_npy(
 def _send(target: str, options: Options, overwrite: bool, array: Array) -> None:
     head = io.BytesIO()
     _write_header(head, array)
-    whole_rows = (*["auto"] * min(1, array.ndim), *[-1] * (array.ndim - 1))
+    whole_rows: tuple[str | int, ...] = (*["auto"] * min(1, array.ndim), *[-1] * (array.ndim - 1))
     grid = grid_for("to_npy", whole_rows, array.shape, array.dtype)
     with upload_file("to_npy", target, options, overwrite) as write:
         write(head.getvalue())
@@ -254,7 +254,7 @@ def in_rows(operation: str, x: Array) -> Array:
     """Rechunk an array to whole rows if its chunks have rows of a few bytes."""
     if x.ndim < 2 or x.numblocks[-1] == 1 or x.chunksize[-1] * x.dtype.itemsize >= SHORT_RUN:
         return x
-    chunks = (*["auto"] * (x.ndim - 1), -1)
+    chunks: tuple[str | int, ...] = (*["auto"] * (x.ndim - 1), -1)
     return regrid(x, grid_for(operation, chunks, x.shape, x.dtype))
 
 

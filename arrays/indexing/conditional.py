@@ -279,7 +279,7 @@ def putmask(a: ArrayLike, mask: Any, values: ArrayLike) -> None:
     _replace("putmask", target, where(chosen, source, target))
 
 
-def _filling(operation: str, argument: str, values: Any, dtype: DType) -> Array:
+def _filling(operation: str, argument: str, values: ArrayLike, dtype: DType) -> Array:
     """Return values in the dtype of the array that they are set in; arrays must cast to it safely, as in NumPy."""
     if isinstance(values, ArrayBase | np.ndarray) and not np.can_cast(values.dtype, dtype):
         raise DTypeError(bad(operation, argument, values.dtype, f"a dtype that is cast safely to {dtype}; or astype()"))

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-def read_integers(operation: str, argument: str, value: Any) -> Array:
+def read_integers(operation: str, argument: str, value: object) -> Array:
     """Return an argument as an array of integers."""
     array = as_array(operation, argument, np.zeros(0, np.intp) if isinstance(value, list) and not value else value)
     if array.dtype.kind not in "iu":
@@ -49,7 +49,7 @@ def _order(operation: str, order: Any) -> Any:
     return order
 
 
-def unravel_index(indices: Any, shape: ShapeLike, order: str = "C") -> tuple[Array, ...]:
+def unravel_index(indices: ArrayLike, shape: ShapeLike, order: str = "C") -> tuple[Array, ...]:
     """Return positions along each axis of elements given by their flat index.
 
     Parameters
@@ -232,7 +232,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None, chunks: ChunksLike = 
     return nonzero(~tri(n, m, k - 1, dtype=bool, chunks=chunks))
 
 
-def _matrix(operation: str, arr: Any) -> tuple[int, int]:
+def _matrix(operation: str, arr: ArrayLike) -> tuple[int, int]:
     shape = tuple(arr.shape) if hasattr(arr, "shape") else np.shape(arr)
     if len(shape) != 2:
         raise ShapeError(bad(operation, "arr", shape, "a 2-D array"))

@@ -53,7 +53,7 @@ def read_key(key: KeyLike) -> list[Any]:
     return [_read(item) for item in (key if isinstance(key, tuple) else (key,))]
 
 
-def _read(item: Any) -> Any:
+def _read(item: object) -> Any:
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
     if isinstance(item, bool | np.bool):
@@ -102,7 +102,7 @@ def trivial(items: Iterable[Any]) -> bool:
     return all(i is Ellipsis or (isinstance(i, slice) and i == slice(None)) for i in items)
 
 
-def count_axes(item: Any) -> int:
+def count_axes(item: object) -> int:
     """Return the number of axes that an item indexes."""
     if item is None or item is Ellipsis:
         return 0

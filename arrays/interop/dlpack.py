@@ -24,7 +24,7 @@ CPU = (1, 0)
 
 def to_dlpack(
     x: ArrayBase,
-    stream: Any,
+    stream: object,
     max_version: tuple[int, int] | None,
     device: tuple[int, int] | None,
     copy: bool | None,
@@ -38,7 +38,7 @@ def to_dlpack(
     return array.__dlpack__() if max_version is None else array.__dlpack__(max_version=max_version)
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Array:
     """Return an array of another library's, by DLPack.
 
     Parameters

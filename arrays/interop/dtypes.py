@@ -11,7 +11,6 @@ from ..base import ArrayBase, check_dtype
 
 if TYPE_CHECKING:
     from ...graph.expr.expr import DType
-    from ..typing import DTypeLike
 
 __all__ = [
     "can_cast",
@@ -75,7 +74,7 @@ class finfo:
         return f"finfo({self.dtype}, eps={self.eps}, min={self.min}, max={self.max})"
 
 
-def _to_dtype(value: Any) -> Any:
+def _to_dtype(value: object) -> Any:
     """Return the dtype of a lazy array in place of the array."""
     return value.dtype if isinstance(value, ArrayBase) else value
 
@@ -177,7 +176,7 @@ def min_scalar_type(a: Any) -> DType:
     return a.dtype if isinstance(a, ArrayBase) else np.min_scalar_type(a)
 
 
-def isdtype(dtype: DTypeLike, kind: Any) -> bool:
+def isdtype(dtype: Any, kind: Any) -> bool:
     """Return whether a dtype is of a kind.
 
     Parameters

@@ -25,6 +25,7 @@ from .texts import TEXTS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 NAMESPACES = ("numpy", "numpy.linalg", "numpy.fft")
 """Modules of NumPy whose functions have namesakes here."""
 

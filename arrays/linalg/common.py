@@ -33,7 +33,7 @@ class MatrixError(ShapeError, np.linalg.LinAlgError):
     """A shape that linear algebra can't handle."""
 
 
-def matrices(operation: str, argument: str, value: Any, *, square: bool = False) -> Array:
+def matrices(operation: str, argument: str, value: object, *, square: bool = False) -> Array:
     """Return an operand as a matrix or a stack of them, of a dtype that NumPy's linear algebra takes.
 
     Integers and bool become float64.

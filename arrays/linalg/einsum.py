@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
-    from ..typing import OutLike
+    from ..typing import DTypeLike, OutLike
 
 __all__ = [
     "einsum",
@@ -182,7 +182,7 @@ def parse_operands(operands: Sequence[Any]) -> tuple[list[str | list[Any]], Any,
     return inputs, result, [as_array("einsum", f"operands[{i}]", a) for i, a in enumerate(arrays)]
 
 
-def _sublabel(value: Any) -> Any:
+def _sublabel(value: object) -> Any:
     if value is Ellipsis:
         return value
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < 52:
@@ -232,7 +232,7 @@ def _order_output(result: Any, inputs: Sequence[Any], terms: Sequence[Term]) -> 
     return labels
 
 
-def _cast(arrays: list[Array], dtype: Any, casting: str) -> list[Array]:
+def _cast(arrays: list[Array], dtype: DTypeLike, casting: str) -> list[Array]:
     if dtype is None:
         return arrays
     wanted = check_dtype("einsum", "dtype", dtype)

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-def _floating(operation: str, x: Any) -> Array:
+def _floating(operation: str, x: ArrayLike) -> Array:
     """Return an operand as an array of floating-point numbers."""
     array = as_array(operation, "x", x)
     if array.dtype.kind in "biu":

@@ -12,8 +12,10 @@ from ..ops.products import matrices, vectors
 from .common import MatrixError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..array import Array
-    from ..typing import ArrayLike, AxisLike, DTypeLike
+    from ..typing import ArrayLike, DTypeLike
 
 __all__ = [
     "cross",
@@ -111,7 +113,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return product
 
 
-def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: AxisLike = 2) -> Array:
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: int | Sequence[Any] = 2) -> Array:
     """Sum products of elements over several axes; see `windrow.tensordot`.
 
     Parameters
@@ -221,7 +223,7 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Array
     return traces
 
 
-def _matrix(operation: str, x: Any) -> Array:
+def _matrix(operation: str, x: ArrayLike) -> Array:
     array = as_array(operation, "x", x)
     if array.ndim < 2:
         raise MatrixError(bad(operation, "x", array.shape, "an array of at least two axes"))

@@ -120,7 +120,7 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
     return _slide("correlate", left, right, mode)
 
 
-def _lines(operation: str, a: Any, v: Any, mode: Any) -> tuple[Array, Array]:
+def _lines(operation: str, a: ArrayLike, v: ArrayLike, mode: Any) -> tuple[Array, Array]:
     if mode not in MODES:
         raise ArgumentError(bad(operation, "mode", mode, "'full', 'same' or 'valid'"))
     lines = []

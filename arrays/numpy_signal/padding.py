@@ -152,7 +152,7 @@ def _by_function(x: Array, widths: Widths, function: Callable[..., Any], kwargs:
     return x
 
 
-def _pairs(argument: str, value: Any, ndim: int) -> Any:
+def _pairs(argument: str, value: object, ndim: int) -> Any:
     """Return a pair for each axis, as (ndim, 2)."""
     if isinstance(value, ArrayBase):
         raise ArgumentError(bad("pad", argument, value, "numbers that are known"))
@@ -162,7 +162,7 @@ def _pairs(argument: str, value: Any, ndim: int) -> Any:
         raise ShapeError(bad("pad", argument, value, f"a number, a pair, or a pair for each of {ndim} axes")) from error
 
 
-def _widths(value: Any, shape: tuple[int, ...]) -> Widths:
+def _widths(value: object, shape: tuple[int, ...]) -> Widths:
     ndim = len(shape)
     if isinstance(value, dict):
         full: list[Any] = [(0, 0)] * ndim
@@ -196,7 +196,7 @@ def _wider(axis: Axis, width: tuple[int, int]) -> Axis:
     return Axis.of_sizes(sizes)
 
 
-def _constant(x: Array, widths: Widths, value: Any) -> Array:
+def _constant(x: Array, widths: Widths, value: object) -> Array:
     """Pad with one value in one move; where there are several, axis after axis, a side at a time."""
     values = np.zeros((x.ndim, 2)) if value is None else _pairs("constant_values", value, x.ndim)
     if values.size == 0:
@@ -212,13 +212,13 @@ def _constant(x: Array, widths: Widths, value: Any) -> Array:
     return x
 
 
-def _fill(x: Array, widths: Widths, value: Any) -> Array:
+def _fill(x: Array, widths: Widths, value: object) -> Array:
     steps = tuple((i, Slice(-before)) for i, (before, _) in enumerate(widths))
     axes = [_wider(axis, width) for axis, width in zip(x.expr.grid.axes, widths, strict=True)]
     return make(Move("pad", (Route(steps),), value), (x,), Grid(axes), x.dtype)
 
 
-def _one_axis(x: Array, at: int, width: tuple[int, int], mode: str, value: Any) -> Array:
+def _one_axis(x: Array, at: int, width: tuple[int, int], mode: str, value: object) -> Array:
     n = x.shape[at]
     if mode in ("reflect", "symmetric"):
         if value not in ("even", "odd"):

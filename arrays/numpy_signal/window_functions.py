@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -88,13 +88,13 @@ def sinc(x: ArrayLike) -> Array:
     return apply("sinc", "sinc", (as_array("sinc", "x", x),), np.sinc)
 
 
-def _count(operation: str, m: Any) -> int:
+def _count(operation: str, m: ArrayLike) -> int:
     if isinstance(m, bool) or not isinstance(m, int | float | np.integer | np.floating) or m != m // 1:
         raise ArgumentError(bad(operation, "M", m, "a whole number"))
     return max(0, int(m))
 
 
-def _points(count: int, chunks: Any) -> Array:
+def _points(count: int, chunks: ChunksLike) -> Array:
     """Return positions from `1 - count` to `count - 1`, by two."""
     return arange(1 - count, count, 2, chunks=chunks)
 

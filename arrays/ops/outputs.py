@@ -44,7 +44,7 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *,
     return out
 
 
-def check_out(operation: str, found: Any, out: OutLike, casting: str) -> Any:
+def check_out(operation: str, found: Any, out: Any, casting: str) -> Any:
     """Return `out`, an array to which the result may be cast, or say what it is."""
     if not isinstance(out, ArrayBase | np.ndarray):
         raise ArgumentError(bad(operation, "out", type(out).__name__, "None, a Windrow array, or a NumPy array"))
@@ -68,7 +68,7 @@ def dtype_by_out(a: ArrayLike, dtype: DTypeLike, out: OutLike) -> Any:
     return held if wider else None
 
 
-def deliver_positions(operation: str, found: Any, out: OutLike) -> Any:
+def deliver_positions(operation: str, found: object, out: OutLike) -> Any:
     """Return positions, or put them into `out`, which as NumPy's is of integers that int64 holds, or of bool."""
     dtype = dtype_of_out(out)
     if dtype is not None and not np.can_cast(dtype, np.int64, "safe"):
@@ -76,17 +76,17 @@ def deliver_positions(operation: str, found: Any, out: OutLike) -> Any:
     return deliver(operation, found, out, "unsafe")
 
 
-def deliver_reduced(operation: str, found: Any, out: OutLike) -> Any:
+def deliver_reduced(operation: str, found: object, out: OutLike) -> Any:
     """Return a reduction's result, or put it into `out`, which as NumPy's takes numbers of any kind."""
     return _deliver_numbers(operation, found, out, "biufc")
 
 
-def deliver_inexact(operation: str, found: Any, out: OutLike) -> Any:
+def deliver_inexact(operation: str, found: object, out: OutLike) -> Any:
     """Return what NumPy finishes within `out`, such as roots, or put it there: no integers hold it."""
     return _deliver_numbers(operation, found, out, "fc")
 
 
-def _deliver_numbers(operation: str, found: Any, out: Any, kinds: str) -> Any:
+def _deliver_numbers(operation: str, found: Any, out: OutLike, kinds: str) -> Any:
     held = dtype_of_out(out)
     numbers = held is not None and held.kind in kinds and found.dtype.kind in "biufc"
     return deliver(operation, found, out, "unsafe" if numbers else "same_kind")

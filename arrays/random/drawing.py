@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
-    from ..typing import DTypeLike, OutLike
+    from ..typing import ChunksLike, DTypeLike, OutLike, ShapeLike
     from .state import Philox
 
 Param = tuple[str, Any, str]
@@ -36,7 +36,7 @@ class Drawing:
     def __init__(self, bit_generator: Philox) -> None:
         self._bits = bit_generator
 
-    def _plain(self, operation: str, name: str, params: tuple[Any, ...], grid: Grid, dtype: Any) -> Array:
+    def _plain(self, operation: str, name: str, params: tuple[Any, ...], grid: Grid, dtype: DTypeLike) -> Array:
         """Return an array whose elements follow from their position alone."""
         offset = self._bits.take(operation, grid.size)
         return make(Random(name, self._bits.key, offset, params, self._bits.jumps), (), grid, dtype)
@@ -49,10 +49,10 @@ class Drawing:
         self,
         operation: str,
         params: Sequence[Param],
-        size: Any,
-        chunks: Any,
+        size: ShapeLike,
+        chunks: ChunksLike,
         dtype: np.dtype[Any] = F8,
-        out: Any = None,
+        out: OutLike = None,
         name: str = "",
     ) -> Array:
         """Return numbers of a distribution; its parameters broadcast to the size."""
@@ -70,7 +70,7 @@ class Drawing:
         return into(operation, out, make(op, operands, grid, dtype))
 
 
-def parameter(operation: str, argument: str, value: Any, condition: str) -> Any:
+def parameter(operation: str, argument: str, value: object, condition: str) -> Any:
     """Return a parameter as a float, or as an array that is checked when it is computed if it is lazy."""
     if isinstance(value, ArrayBase):
         if value.dtype.kind not in "biuf":
@@ -111,7 +111,7 @@ def find_size(
     return shape, grid_for(operation, chunks, shape, dtype)
 
 
-def require_known(operation: str, argument: str, value: Any) -> Array:
+def require_known(operation: str, argument: str, value: object) -> Array:
     """Return an operand of known size; a size that depends on data is computed now."""
     return wrap(as_array(operation, argument, value).expr)
 
@@ -128,7 +128,7 @@ def operand_axes(operands: Sequence[ArrayBase], ndim: int) -> tuple[tuple[int, .
     return tuple(tuple(range(ndim - x.ndim, ndim)) for x in operands)
 
 
-def whole_number(operation: str, argument: str, value: Any) -> int:
+def whole_number(operation: str, argument: str, value: object) -> int:
     """Return an argument that is one whole number."""
     return check_integer(operation, argument, value)
 

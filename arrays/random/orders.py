@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from ...graph.chunks.grid import Grid
     from ...workers.kernels.randoms.permuting import Seed
     from ..array import Array
-    from ..typing import ArrayLike, ChunksLike, OutLike, ShapeLike
+    from ..typing import ArrayLike, AxisLike, OutLike
 
 
 class Orders(Drawing):
     """Permutations and choices by position, without sorting: see
     `workers.kernels.randoms.permuting`."""
 
-    def permutation(self, x: ArrayLike, axis: int = 0, *, chunks: ChunksLike = "auto") -> Array:
+    def permutation(self, x: Any, axis: int = 0, *, chunks: Any = "auto") -> Array:
         """Return numbers from 0 on, or an array, in random order.
 
         Parameters
@@ -76,7 +76,7 @@ class Orders(Drawing):
             return self._indices("permutation", int(x), grid_for("permutation", chunks, shape, I8))
         return self._permute("permutation", require_known("permutation", "x", x), axis)
 
-    def _permute(self, operation: str, x: Array, axis: Any) -> Array:
+    def _permute(self, operation: str, x: Array, axis: AxisLike) -> Array:
         along = check_axis(operation, axis, x.ndim)
         return permutation_of(operation, x, self._seed(operation, x.shape[along]), along)
 
@@ -177,13 +177,13 @@ class Orders(Drawing):
     def choice(
         self,
         a: Any,
-        size: ShapeLike = None,
+        size: Any = None,
         replace: bool = True,
-        p: ArrayLike | None = None,
+        p: Any = None,
         axis: int = 0,
         shuffle: bool = True,
         *,
-        chunks: ChunksLike = "auto",
+        chunks: Any = "auto",
     ) -> Array:
         """Choose integers below a number, or elements of an array.
 
@@ -267,7 +267,7 @@ class Orders(Drawing):
         return regrid(argsort(keys)[:count].reshape(grid.shape), grid)
 
 
-def _weights(p: Any, n: int, least: int | None) -> Array:
+def _weights(p: ArrayLike, n: int, least: int | None) -> Array:
     """Return weights, checked where they are known."""
     weights = parameter("choice", "p", p, "share")
     if not isinstance(weights, ArrayBase) or weights.shape != (n,):

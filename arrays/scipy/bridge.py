@@ -118,7 +118,7 @@ def told(samples: tuple[Any, ...]) -> str:
     return "an array of " + ", ".join(str(np.asarray(s).dtype) for s in samples)
 
 
-def numbers(operation: str, argument: str, value: Any, kinds: str = "biufc") -> Array:
+def numbers(operation: str, argument: str, value: object, kinds: str = "biufc") -> Array:
     """Return an operand, whose elements are numbers."""
     x = as_array(operation, argument, value)
     if x.dtype.kind not in kinds:

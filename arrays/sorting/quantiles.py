@@ -11,7 +11,6 @@ from .ranking import find_quantiles
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..typing import ArrayLike, OutLike
 
 __all__ = [
     "median",
@@ -24,15 +23,15 @@ __all__ = [
 
 
 def quantile(
-    a: ArrayLike,
-    q: ArrayLike,
+    a: Any,
+    q: Any,
     axis: int | Sequence[int] | None = None,
-    out: OutLike = None,
+    out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: ArrayLike | None = None,
+    weights: Any = None,
 ) -> Any:
     """Return quantiles, exactly.
 
@@ -74,15 +73,15 @@ def quantile(
 
 
 def percentile(
-    a: ArrayLike,
-    q: ArrayLike,
+    a: Any,
+    q: Any,
     axis: int | Sequence[int] | None = None,
-    out: OutLike = None,
+    out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: ArrayLike | None = None,
+    weights: Any = None,
     internal_method: str = "default",
 ) -> Any:
     """Return percentiles, exactly.
@@ -126,9 +125,9 @@ def percentile(
 
 
 def median(
-    a: ArrayLike,
+    a: Any,
     axis: int | Sequence[int] | None = None,
-    out: OutLike = None,
+    out: Any = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
@@ -163,15 +162,15 @@ def median(
 
 
 def nanquantile(
-    a: ArrayLike,
-    q: ArrayLike,
+    a: Any,
+    q: Any,
     axis: int | Sequence[int] | None = None,
-    out: OutLike = None,
+    out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: ArrayLike | None = None,
+    weights: Any = None,
 ) -> Any:
     """Return quantiles of the elements that are not NaN, exactly.
 
@@ -214,15 +213,15 @@ def nanquantile(
 
 
 def nanpercentile(
-    a: ArrayLike,
-    q: ArrayLike,
+    a: Any,
+    q: Any,
     axis: int | Sequence[int] | None = None,
-    out: OutLike = None,
+    out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: ArrayLike | None = None,
+    weights: Any = None,
 ) -> Any:
     """Return percentiles of the elements that are not NaN, exactly.
 
@@ -265,9 +264,9 @@ def nanpercentile(
 
 
 def nanmedian(
-    a: ArrayLike,
+    a: Any,
     axis: int | Sequence[int] | None = None,
-    out: OutLike = None,
+    out: Any = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ..array import Array
+    from ..typing import ArrayLike, AxisLike
 
 
 def find_quantiles(
@@ -79,7 +80,7 @@ def find_quantiles(
     return (deliver_reduced if method == "median" else deliver)(name, quantiles, out)
 
 
-def _lazily(name: str, x: Array, q: ArrayBase, axis: Any, method: str, keepdims: Any, weights: Any) -> Array:
+def _lazily(name: str, x: Array, q: ArrayBase, axis: AxisLike, method: str, keepdims: Any, weights: ArrayLike) -> Array:
     """Compute lazy levels first, when the result is computed; its grid and dtype don't depend on their values."""
     if q.dtype.kind not in "biuf" or q.ndim > 2:
         raise ArgumentError(bad(name, "q", (q.dtype, q.shape), "real numbers, along at most two axes"))
@@ -102,7 +103,7 @@ def _by_levels(x: Array, q: Array, *rest: Any) -> Generator[Any, Any, Array]:
     return regrid(_known(x, np.asarray(levels), *rest[:-1]), rest[-1])
 
 
-def _levels(name: str, q: Any, method: str) -> Any:
+def _levels(name: str, q: ArrayLike, method: str) -> Any:
     """Return the levels as fractions: a Python number, which doesn't widen the dtype, or an array."""
     levels = np.asarray(q)
     scale = 100 if "percentile" in name else 1
@@ -119,7 +120,7 @@ def _levels(name: str, q: Any, method: str) -> Any:
 
 
 def _result_dtype(
-    name: str, x: Array, q: Any, method: str, axes: tuple[int, ...], keepdims: bool, weighted: bool
+    name: str, x: Array, q: ArrayLike, method: str, axes: tuple[int, ...], keepdims: bool, weighted: bool
 ) -> np.dtype[Any]:
     """Return the dtype of NumPy's result; its byte order depends on whether that is a scalar."""
     source = x.dtype
@@ -164,7 +165,7 @@ def _selected(
     return moveaxis(quantiles, range(len(rest), quantiles.ndim), range(np.ndim(q)))
 
 
-def _along(x: Array, q: Any, axes: tuple[int, ...], method: str, skip: bool, dtype: np.dtype[Any]) -> Array:
+def _along(x: Array, q: ArrayLike, axes: tuple[int, ...], method: str, skip: bool, dtype: np.dtype[Any]) -> Array:
     """Bring axes into one chunk, and sort there."""
     if not axes:
         return _along(expand_dims(x, x.ndim), q, (x.ndim,), method, skip, dtype)
@@ -182,13 +183,20 @@ def _operand_axes(x: Array, axes: tuple[int, ...], q: Any) -> tuple[int | None, 
     return tuple(None if i in axes else np.ndim(q) + rest.index(i) for i in range(x.ndim))
 
 
-def _grid(x: Array, axes: tuple[int, ...], q: Any) -> Grid:
+def _grid(x: Array, axes: tuple[int, ...], q: ArrayLike) -> Grid:
     front = [Axis.whole(n) for n in np.shape(q)]
     return Grid([*front, *(own for i, own in enumerate(x.expr.grid.axes) if i not in axes)])
 
 
 def _weighted(
-    name: str, x: Array, q: Any, axes: tuple[int, ...], method: str, weights: Any, skip: bool, dtype: np.dtype[Any]
+    name: str,
+    x: Array,
+    q: ArrayLike,
+    axes: tuple[int, ...],
+    method: str,
+    weights: ArrayLike,
+    skip: bool,
+    dtype: np.dtype[Any],
 ) -> Array:
     if method != "inverted_cdf":
         raise ArgumentError(bad(name, "method", method, "'inverted_cdf', the only one for weights"))

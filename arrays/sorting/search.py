@@ -136,7 +136,7 @@ def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Array:
 
 
 def isin(
-    element: ArrayLike, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+    element: ArrayLike, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: object = None
 ) -> Array:
     """Tell for each element whether it is among others.
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ..array import Array
+    from ..typing import ArrayLike
 
     Steps = Generator[Any, Any, Array]
 
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 
-def union1d(ar1: Any, ar2: Any) -> Array:
+def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Array:
     """Return the distinct elements of two arrays, sorted.
 
     Parameters
@@ -68,7 +69,7 @@ def union1d(ar1: Any, ar2: Any) -> Array:
     return union
 
 
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Return the distinct elements that two arrays have in common, sorted.
 
     Parameters
@@ -112,7 +113,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     return tuple(outputs) if return_indices else outputs[0]
 
 
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
     """Return the distinct elements of one array that another lacks, sorted.
 
     Parameters
@@ -149,7 +150,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     return defer_unsized("setdiff1d", _alone, (first, second), params, (None,), own.dtype)
 
 
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
     """Return the distinct elements that only one of two arrays has, sorted.
 
     Parameters
@@ -183,7 +184,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     return defer_unsized("setxor1d", _alone, (first, second), params, (None,), first.dtype)
 
 
-def _flat(operation: str, ar1: Any, ar2: Any) -> list[Array]:
+def _flat(operation: str, ar1: ArrayLike, ar2: ArrayLike) -> list[Array]:
     """Return two arrays flattened, in a common dtype."""
     arrays = [ravel(as_array(operation, f"ar{i + 1}", a)) for i, a in enumerate((ar1, ar2))]
     try:

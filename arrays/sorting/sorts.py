@@ -31,7 +31,7 @@ from .samples import keep_readable, lexsort_long, order_long
 
 if TYPE_CHECKING:
     from ..array import Array
-    from ..typing import ArrayLike
+    from ..typing import ArrayLike, AxisLike
     from .samples import Steps
 
 __all__ = [
@@ -54,7 +54,7 @@ MOST_KEYS = 1024
 def sort(
     a: ArrayLike,
     axis: int | None = -1,
-    kind: Any = None,
+    kind: object = None,
     order: Any = None,
     *,
     descending: bool = False,
@@ -142,7 +142,7 @@ def sort_complex(a: ArrayLike) -> Array:
 def argsort(
     a: ArrayLike,
     axis: int | None = -1,
-    kind: Any = None,
+    kind: object = None,
     order: Any = None,
     *,
     descending: bool = False,
@@ -185,7 +185,9 @@ def argsort(
     return _along("argsort", array, at, _flag("argsort", descending))
 
 
-def partition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
+def partition(
+    a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Array:
     """Return the elements with those at positions `kth` in their sorted place, lesser ones before, greater ones after.
 
     Parameters
@@ -226,7 +228,9 @@ def partition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: str = "intros
     return _as_before(_along("sort", array, at, descending=False), a, order)
 
 
-def argpartition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
+def argpartition(
+    a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Array:
     """Return the positions that partition an array.
 
     Parameters
@@ -324,7 +328,7 @@ def _flag(operation: str, descending: Any) -> bool:
     return bool(descending)
 
 
-def _check_sort(operation: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[Array, int]:
+def _check_sort(operation: str, a: ArrayLike, axis: AxisLike, kind: object, order: Any) -> tuple[Array, int]:
     """Return the array and the axis as a number; arguments without effect are checked, too."""
     array = as_array(operation, "a", a)
     if kind not in KINDS:
@@ -354,7 +358,7 @@ def _as_before(found: Array, a: Any, order: Any) -> Array:
     return found if order is None else pick_field(found, list(a.dtype.names))
 
 
-def _check_kth(operation: str, kth: Any, n: int) -> None:
+def _check_kth(operation: str, kth: ArrayLike, n: int) -> None:
     positions = np.asarray(kth)
     if positions.dtype.kind not in "iu" or (positions.size and not -n <= positions.min() <= positions.max() < n):
         raise ArgumentError(bad(operation, "kth", kth, f"positions along an axis of length {n}"))

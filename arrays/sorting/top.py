@@ -17,7 +17,7 @@ from .sorts import argsort, sort
 
 if TYPE_CHECKING:
     from ..array import Array
-    from ..typing import ArrayLike
+    from ..typing import ArrayLike, AxisLike, DTypeLike
 
 __all__ = [
     "argtopk",
@@ -121,7 +121,7 @@ def _find_places(array: Array, k: int, at: int) -> Array:
     return make(op, (values, coalesce.whole(places, (at,))), _short(values, count, at), "i8")
 
 
-def _read(operation: str, a: Any, k: Any, axis: Any) -> tuple[Array, int, int]:
+def _read(operation: str, a: ArrayLike, k: Any, axis: AxisLike) -> tuple[Array, int, int]:
     array = as_array(operation, "a", a)
     at = check_axis(operation, axis, array.ndim)
     n = array.shape[at]
@@ -137,7 +137,7 @@ def _few(array: Array, count: int, axis: int) -> Any:
     return sizes
 
 
-def _leading(function: str, array: Array, k: int, axis: int, dtype: Any) -> Array:
+def _leading(function: str, array: Array, k: int, axis: int, dtype: DTypeLike) -> Array:
     """Return the candidates of each chunk."""
     axes = list(array.expr.grid.axes)
     axes[axis] = Axis.of_sizes(np.minimum(axes[axis].sizes(), abs(k)))

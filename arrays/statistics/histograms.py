@@ -158,7 +158,7 @@ def check_binnable(operation: str, argument: str, a: ArrayLike) -> Array:
     return astype(x, np.uint8) if x.dtype == bool else x
 
 
-def _weights(operation: str, weights: Any, x: Array) -> Array:
+def _weights(operation: str, weights: ArrayLike, x: Array) -> Array:
     heavy = as_array(operation, "weights", weights)
     if heavy.shape != x.shape:
         raise ShapeError(bad(operation, "weights", heavy.shape, f"the shape of a, {x.shape}"))
@@ -203,7 +203,7 @@ def check_count(operation: str, bins: Any, argument: str = "bins") -> int:
     return check_integer(operation, argument, bins, 1, expected="an integer from 1 on, or edges")
 
 
-def edges_of(operation: str, x: Array, bins: Any, given: Any) -> tuple[Array, bool]:
+def edges_of(operation: str, x: Array, bins: Any, given: object) -> tuple[Array, bool]:
     """Return the edges, and whether all bins have one width."""
     between = check_range(operation, given)
     if isinstance(bins, str):

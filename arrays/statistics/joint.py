@@ -28,7 +28,7 @@ __all__ = [
 
 
 def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike | None = None
+    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[Array, list[Array]]:
     """Count points in boxes.
 
@@ -81,7 +81,7 @@ def histogram2d(
     bins: Any = 10,
     range: Any = None,
     density: bool | None = None,
-    weights: ArrayLike | None = None,
+    weights: Any = None,
 ) -> tuple[Array, Array, Array]:
     """Count points of the plane in rectangles.
 
@@ -152,7 +152,7 @@ def _columns(sample: Any) -> list[Array]:
 
 
 def _joint(
-    operation: str, columns: list[Array], bins: Any, range: Any, density: Any, weights: Any
+    operation: str, columns: list[Array], bins: Any, range: Any, density: Any, weights: ArrayLike
 ) -> tuple[Array, list[Array]]:
     dimensions = len(columns)
     if not dimensions:
@@ -181,7 +181,7 @@ def _joint(
     return counts, edges
 
 
-def _edges(operation: str, x: Array, bins: Any, given: Any) -> Array:
+def _edges(operation: str, x: Array, bins: Any, given: object) -> Array:
     if _several(bins):
         return check_edges(operation, bins)
     count = check_count(operation, bins)
@@ -195,7 +195,9 @@ def _edges(operation: str, x: Array, bins: Any, given: Any) -> Array:
     return make(BlockFunction("statistics.histograms:even_edges", (count,), ((), ())), ends, grid, dtype)
 
 
-def _count(operation: str, columns: list[Array], edges: list[Array], even: tuple[bool, ...], weights: Any) -> Array:
+def _count(
+    operation: str, columns: list[Array], edges: list[Array], even: tuple[bool, ...], weights: ArrayLike
+) -> Array:
     """Count each chunk, and add up."""
     axis = columns[0].expr.grid.axes[0]
     lengths = [e.shape[0] - 1 for e in edges]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
-    from ..typing import ArrayLike, DTypeLike
+    from ..typing import ArrayLike, AxisLike, DTypeLike
 
 __all__ = [
     "average",
@@ -101,7 +101,7 @@ def average(
     return (mean, broadcast_to(total, mean.shape)) if returned else mean
 
 
-def _weights_along(array: Array, axis: Any, weights: Array) -> Array:
+def _weights_along(array: Array, axis: AxisLike, weights: Array) -> Array:
     """Return weights that broadcast to an array's shape, along the axes that they are for."""
     if weights.shape == array.shape:
         return weights
@@ -119,15 +119,15 @@ def _weights_along(array: Array, axis: Any, weights: Array) -> Array:
 
 
 def cov(
-    m: ArrayLike,
-    y: ArrayLike | None = None,
+    m: Any,
+    y: Any = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: ArrayLike | None = None,
-    aweights: ArrayLike | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
     *,
-    dtype: DTypeLike = None,
+    dtype: Any = None,
 ) -> Array:
     """Return the covariance matrix.
 
@@ -208,7 +208,7 @@ def cov(
     return squeeze(astype(multiply(product, scale), product.dtype))
 
 
-def _observations(m: Any, y: Any, rowvar: bool, dtype: Any) -> Array:
+def _observations(m: ArrayLike, y: ArrayLike, rowvar: bool, dtype: DTypeLike) -> Array:
     """Return all variables, one in each row."""
     arrays = [as_array("cov", name, v) for name, v in (("m", m), ("y", y)) if v is not None]
     if arrays[0].ndim > 2:

@@ -73,7 +73,7 @@ def nanargmax(a: ArrayLike, axis: int | None = None, out: OutLike = None, *, kee
     return deliver_positions("nanargmax", _position("nanargmax", a, axis, keepdims), out)
 
 
-def _position(operation: str, a: Any, axis: int | None, keepdims: bool) -> Array:
+def _position(operation: str, a: ArrayLike, axis: int | None, keepdims: bool) -> Array:
     array = as_array(operation, "a", a)
     if axis is not None and (array.ndim or axis not in (0, -1)):
         axis = check_axis(operation, axis, array.ndim)

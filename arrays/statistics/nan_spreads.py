@@ -19,7 +19,6 @@ from .docstrings import STATISTICS
 from .nans import check_numbers, count_not_nan, inexact_dtype, nanmean
 
 if TYPE_CHECKING:
-    from ..typing import ArrayLike, DTypeLike, OutLike, WhereLike
     from .nans import Axes
 
 __all__ = [
@@ -29,15 +28,15 @@ __all__ = [
 
 
 def nanvar(
-    a: ArrayLike,
+    a: Any,
     axis: Axes = None,
-    dtype: DTypeLike = None,
-    out: OutLike = None,
+    dtype: Any = None,
+    out: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: WhereLike = True,
-    mean: ArrayLike | None = None,
+    where: Any = True,
+    mean: Any = None,
     correction: float | None = None,
 ) -> Any:
     """Return the variance of the elements that are not NaN.
@@ -88,15 +87,15 @@ def nanvar(
 
 
 def nanstd(
-    a: ArrayLike,
+    a: Any,
     axis: Axes = None,
-    dtype: DTypeLike = None,
-    out: OutLike = None,
+    dtype: Any = None,
+    out: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: WhereLike = True,
-    mean: ArrayLike | None = None,
+    where: Any = True,
+    mean: Any = None,
     correction: float | None = None,
 ) -> Any:
     """Return the standard deviation of the elements that are not NaN.

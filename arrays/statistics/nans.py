@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
-    from ..typing import ArrayLike, DTypeLike, OutLike, WhereLike
+    from ..typing import ArrayLike, DTypeLike, OutLike
 
     Axes = int | Sequence[int] | None
 
@@ -39,11 +39,11 @@ __all__ = [
 def nansum(
     a: ArrayLike,
     axis: Axes = None,
-    dtype: DTypeLike = None,
+    dtype: Any = None,
     out: OutLike = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: WhereLike = True,
+    where: Any = True,
 ) -> Any:
     """Add up the elements that are not NaN.
 
@@ -82,11 +82,11 @@ def nansum(
 def nanprod(
     a: ArrayLike,
     axis: Axes = None,
-    dtype: DTypeLike = None,
+    dtype: Any = None,
     out: OutLike = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: WhereLike = True,
+    where: Any = True,
 ) -> Any:
     """Multiply the elements that are not NaN.
 
@@ -121,12 +121,12 @@ def nanprod(
 
 
 def nanmin(
-    a: ArrayLike,
+    a: Any,
     axis: Axes = None,
-    out: OutLike = None,
+    out: Any = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: WhereLike = True,
+    where: Any = True,
 ) -> Any:
     """Return the least of the elements that are not NaN.
 
@@ -161,12 +161,12 @@ def nanmin(
 
 
 def nanmax(
-    a: ArrayLike,
+    a: Any,
     axis: Axes = None,
-    out: OutLike = None,
+    out: Any = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: WhereLike = True,
+    where: Any = True,
 ) -> Any:
     """Return the greatest of the elements that are not NaN.
 
@@ -289,7 +289,7 @@ def has_nan(array: Array) -> bool:
     return array.dtype.kind in "fcmM"
 
 
-def _replace_nan(operation: str, a: Any, value: int) -> Array:
+def _replace_nan(operation: str, a: ArrayLike, value: int) -> Array:
     """Put a value in the place of NaN; NaT stays, as in NumPy."""
     array = as_array(operation, "a", a)
     return where(isnan(array), array.dtype.type(value), array) if array.dtype.kind in "fc" else array
@@ -313,7 +313,7 @@ def inexact_dtype(operation: str, array: Array, dtype: DTypeLike) -> np.dtype[An
     return wanted
 
 
-def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, mask: Any) -> Array:
+def _extreme(operation: str, a: ArrayLike, axis: Axes, keepdims: bool, initial: ArrayLike, mask: Any) -> Array:
     array = as_array(operation, "a", a)
     name = operation if has_nan(array) else operation.removeprefix("nan")
     return reduce_from(name, array, axis, None, keepdims, initial, mask, operation)

@@ -145,7 +145,7 @@ class PackedCall:
     Of what goes to a `board` time and again, large NumPy arrays are placed there, once.
     """
 
-    def __init__(self, operation: str, name: str, value: Any, board: Runner | None = None) -> None:
+    def __init__(self, operation: str, name: str, value: object, board: Runner | None = None) -> None:
         try:
             with noting() as used:
                 self.pickled = _dumps(value, board)
@@ -179,7 +179,9 @@ class PackedCall:
                 )
 
 
-def pack_with_futures(operation: str, board: Runner, name: str, value: Any, futures: dict[int, Future]) -> PackedCall:
+def pack_with_futures(
+    operation: str, board: Runner, name: str, value: object, futures: dict[int, Future]
+) -> PackedCall:
     """Return a pickle in which some objects, by their identity, stand for futures."""
     _threads.futures = futures
     try:
@@ -195,7 +197,7 @@ class _Taken:
         self.number, self.array = next(numbers), array
 
 
-def _dumps(value: Any, board: Runner | None) -> bytes:
+def _dumps(value: object, board: Runner | None) -> bytes:
     file = io.BytesIO()
     task_pickler = _task_pickler()(file, protocol=5)
     task_pickler.board = board
@@ -211,7 +213,7 @@ def _task_pickler() -> Any:
         dispatch_table: ClassVar = ChainMap(random_states(), base.dispatch_table)
         board: Runner | None = None
 
-        def reducer_override(self, obj: Any) -> Any:
+        def reducer_override(self, obj: object) -> Any:
             if isinstance(obj, ArrayBase):
                 taken = _Taken(obj)
                 note_use(taken)
@@ -236,7 +238,7 @@ def pack_arguments(operation: str, board: Runner, name: str, args: tuple[Any, ..
     return PackedCall(operation, name, (None, args, {}), board)
 
 
-def _is_large(value: Any) -> bool:
+def _is_large(value: object) -> bool:
     """Whether a value is an array that is placed: one as large as what ranks lend each other."""
     return type(value) is np.ndarray and value.nbytes >= LARGE and not value.dtype.hasobject
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ...scheduler.tasks.future import Future
     from ..array import Array
-    from ..typing import DTypeLike, KeyLike, ShapeLike
+    from ..typing import KeyLike, ShapeLike
 
 __all__ = [
     "Delayed",
@@ -130,7 +130,7 @@ class Delayed(LazyCalls):
             raise AttributeError(name)
         return Delayed(getattr, (self, name), {})
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name not in Delayed.__slots__:
             raise TypeError("a lazy call doesn't change: attributes can't be set")
         super().__setattr__(name, value)
@@ -138,7 +138,7 @@ class Delayed(LazyCalls):
     def __getitem__(self, key: KeyLike) -> Delayed:
         return Delayed(operator.getitem, (self, key), {})
 
-    def __setitem__(self, key: KeyLike, value: Any) -> None:
+    def __setitem__(self, key: KeyLike, value: object) -> None:
         raise TypeError("a lazy call doesn't change: items can't be set")
 
     def __iter__(self) -> Iterator[Delayed]:
@@ -187,12 +187,12 @@ def _apply(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return function(*args, **kwargs)
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> Any:
     return value
 
 
 def delayed(
-    obj: Any,
+    obj: object,
     name: str | None = None,
     pure: bool | None = None,
     nout: int | None = None,
@@ -292,7 +292,7 @@ def evaluate(call: Delayed, blocks: tuple[Any, ...] = ()) -> Any:
     """Run a lazy call here, and all that it takes; `blocks` stand where arrays were detached."""
     results: dict[int, Any] = {}
 
-    def put(value: Any) -> Any:
+    def put(value: object) -> Any:
         return blocks[value.number] if isinstance(value, _Place) else value
 
     for each in in_order([call]):
@@ -323,7 +323,7 @@ def _detach(call: Delayed) -> tuple[Delayed, list[ArrayBase]]:
     arrays: list[ArrayBase] = []
     detached: dict[int, Any] = {}
 
-    def take(value: Any) -> Any:
+    def take(value: object) -> Any:
         if not isinstance(value, ArrayBase):
             return value
         arrays.append(value)
@@ -346,7 +346,7 @@ class _Block:
 
 
 def from_delayed(
-    value: Any, shape: ShapeLike, dtype: DTypeLike = None, meta: Any = None, name: str | None = None
+    value: object, shape: ShapeLike, dtype: Any = None, meta: Any = None, name: str | None = None
 ) -> Array:
     """Return a lazy array of one chunk that a lazy call gives.
 

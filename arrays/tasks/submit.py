@@ -237,7 +237,7 @@ def scatter(data: Any) -> Any:
     return _place(board, data)
 
 
-def _place(board: Any, value: Any) -> Future:
+def _place(board: Any, value: object) -> Future:
     record = TaskRecord(next(numbers), "scatter", b"", None, (), (), (), Demand(), "scatter")
     future: Future = board.place(record, value)
     return future

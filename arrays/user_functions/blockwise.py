@@ -38,7 +38,7 @@ def blockwise(
     concatenate: bool | None = True,
     name: str | None = None,
     token: str | None = None,
-    meta: Any = None,
+    meta: object = None,
     memory: float | None = None,
     **kwargs: Any,
 ) -> Array:

@@ -44,7 +44,7 @@ def apply_gufunc(
     output_sizes: dict[str, int] | None = None,
     vectorize: bool = False,
     allow_rechunk: bool = True,
-    meta: Any = None,
+    meta: object = None,
     memory: float | None = None,
     **kwargs: Any,
 ) -> Any:
@@ -178,7 +178,7 @@ def gufunc(
     output_sizes: dict[str, int] | None = None,
     output_dtypes: Any = None,
     allow_rechunk: bool = True,
-    meta: Any = None,
+    meta: object = None,
 ) -> Callable[..., Any]:
     """Return a function of arrays that applies `pyfunc` as `apply_gufunc` does.
 

@@ -68,7 +68,7 @@ def map_overlap(
     chunks: ChunksLike = None,
     drop_axis: int | Sequence[int] | None = None,
     new_axis: int | Sequence[int] | None = None,
-    meta: Any = None,
+    meta: object = None,
     memory: float | None = None,
     **kwargs: Any,
 ) -> Array:
@@ -232,7 +232,7 @@ def _find_margins(x: Array, depths: Depths, ends: Any, target: dict[int, int]) -
     )
 
 
-def _for_each(argument: str, spec: Any, arrays: list[Array]) -> list[Any]:
+def _for_each(argument: str, spec: object, arrays: list[Array]) -> list[Any]:
     """Read depths or boundaries for each array: a list has one for each, anything else serves all."""
     if isinstance(spec, list) and len(spec) != len(arrays):
         raise ShapeError(bad("map_overlap", argument, spec, f"one entry for each of {len(arrays)} arrays"))

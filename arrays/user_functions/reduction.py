@@ -48,7 +48,7 @@ def reduction(
     out: OutLike = None,
     concatenate: bool = True,
     output_size: int = 1,
-    meta: Any = None,
+    meta: object = None,
     weights: ArrayLike | None = None,
     **kwargs: Any,
 ) -> Array:

@@ -189,7 +189,7 @@ def _payload(func: Callable[..., Any], plain: tuple[tuple[int, Any], ...]) -> Pa
     return payload("spmd", _WithPlain(func, plain), (), {}, name_of(func))
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     """Return whether members are handed chunks of an argument."""
     if isinstance(value, ArrayBase):
         return True
@@ -234,7 +234,7 @@ def _limit(timeout: float | None) -> float | None:
     return float(timeout)
 
 
-def _outs(out: Any) -> tuple[GangOutput, ...]:
+def _outs(out: OutLike) -> tuple[GangOutput, ...]:
     if out is None:
         return ()
     specs = out if isinstance(out, tuple | list) else (out,)
@@ -243,7 +243,7 @@ def _outs(out: Any) -> tuple[GangOutput, ...]:
     return tuple(_out(each) for each in specs)
 
 
-def _out(spec: Any) -> GangOutput:
+def _out(spec: object) -> GangOutput:
     if isinstance(spec, ArrayBase):
         array = as_array("spmd", "out", spec)
         return GangOutput(_with_axis(array.expr.grid), array.dtype)

@@ -333,7 +333,7 @@ def _named(args: tuple[Any, ...]) -> dict[str, Array]:
     return arrays
 
 
-def _described(array: Array, chunks: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+def _described(array: Array, chunks: ChunksLike, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return how h5py describes a data set."""
     keywords: dict[str, Any] = {"shape": array.shape, "dtype": array.dtype}
     if chunks is True:
@@ -343,7 +343,7 @@ def _described(array: Array, chunks: Any, kwargs: dict[str, Any]) -> dict[str, A
     return keywords | kwargs
 
 
-def _check_description(h5py: Any, name: str, array: Array, chunks: Any, kwargs: dict[str, Any]) -> None:
+def _check_description(h5py: Any, name: str, array: Array, chunks: ChunksLike, kwargs: dict[str, Any]) -> None:
     """Raise for arguments that h5py doesn't take, before anything runs."""
     own = f"unwritten {os.urandom(8).hex()}"  # HDF5 opens no two files of one name, and other threads may write
     with h5py.File(own, "w", driver="core", backing_store=False) as file:
@@ -354,7 +354,7 @@ def _check_description(h5py: Any, name: str, array: Array, chunks: Any, kwargs: 
 
 
 def _write(
-    target: str, names: tuple[str, ...], overwrite: bool, chunks: Any, kwargs: dict[str, Any], *arrays: Array
+    target: str, names: tuple[str, ...], overwrite: bool, chunks: ChunksLike, kwargs: dict[str, Any], *arrays: Array
 ) -> None:
     h5py = library("to_hdf5", "h5py")
     before = _version(target)
@@ -397,7 +397,7 @@ def _send(
     options: Options,
     names: tuple[str, ...],
     overwrite: bool,
-    chunks: Any,
+    chunks: ChunksLike,
     kwargs: dict[str, Any],
     *arrays: Array,
 ) -> None:

@@ -27,7 +27,7 @@ from ..writing.new_folder import check_files, new_folder, put_file
 
 if TYPE_CHECKING:
     from ...array import Array
-    from ...typing import ArrayLike
+    from ...typing import ArrayLike, DTypeLike
     from ..glob import Options
 
 __all__ = [
@@ -119,7 +119,7 @@ class _Plain(pickle.Unpickler):
         raise pickle.UnpicklingError(f"it names {module}.{name}")
 
 
-def _scalar(dtype: Any, raw: bytes) -> Any:
+def _scalar(dtype: DTypeLike, raw: bytes) -> Any:
     return np.frombuffer(raw, dtype)[0]
 
 

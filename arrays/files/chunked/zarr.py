@@ -25,7 +25,7 @@ __all__ = [
 
 
 def from_zarr(
-    url: Any,
+    url: object,
     component: str | None = None,
     storage_options: dict[str, Any] | None = None,
     chunks: ChunksLike = None,
@@ -91,7 +91,7 @@ def from_zarr(
 
 def to_zarr(
     arr: ArrayLike,
-    url: Any,
+    url: object,
     component: str | None = None,
     storage_options: dict[str, Any] | None = None,
     region: tuple[slice, ...] | None = None,

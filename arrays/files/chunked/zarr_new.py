@@ -26,6 +26,7 @@ from .zarr_locations import ZarrLocation, find_node
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import DTypeLike
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def describe(array: Array, place: ZarrLocation, given: dict[str, Any]) -> New:
     return New(place, inner.metadata, inner.config, dict(memory._store_dict))
 
 
-def _check_records(dtype: Any) -> None:
+def _check_records(dtype: DTypeLike) -> None:
     """Raise if zarr can't write records in shards: zarr 3.1.6 can't, and fails only as it writes them."""
     zarr = library("to_zarr", "zarr")
     try:

@@ -165,7 +165,7 @@ def build(
     return _arrays(asked, table, grid, dtypes, {name for name in names if stats[name][0] == 0})
 
 
-def _plain(operation: str, name: str, kind: Any) -> DType:
+def _plain(operation: str, name: str, kind: object) -> DType:
     dtype = plain_dtype(kind)
     if dtype is None:
         raise DTypeError(

@@ -130,11 +130,11 @@ def read_feather(
 
 def _read(
     operation: str,
-    path: Any,
+    path: PathLike,
     columns: Any,
     nulls: Any,
     matrix: Any,
-    chunks: Any,
+    chunks: ChunksLike,
     storage_options: dict[str, Any] | None,
 ) -> Any:
     asked = TableRequest(operation, columns, nulls, matrix, chunks)

@@ -105,7 +105,7 @@ def can_fork(store: Any) -> bool:
     return not session.read_only and not session.has_uncommitted_changes and arrives(session.fork().store)
 
 
-def write_forked(operation: str, x: Array, target: Any) -> list[Any]:
+def write_forked(operation: str, x: Array, target: object) -> list[Any]:
     """Write a whole array by the ranks, into an array of a fork; return the sessions of all tasks."""
     pickled = pickled_array(target)
     if pickled is None:
@@ -177,7 +177,7 @@ Job = tuple["Array", Any, "Sequence[range]"]
 """A source, its target, and the region in it."""
 
 
-def write_here(jobs: Sequence[Job], lock: Any = None) -> None:
+def write_here(jobs: Sequence[Job], lock: object = None) -> None:
     """Write into objects of this process, chunk by chunk as they are computed, in whatever order.
 
     Sources are computed together, so that what they share is computed once, and before targets that they read change.
@@ -200,7 +200,7 @@ def write_here(jobs: Sequence[Job], lock: Any = None) -> None:
             release(held)
 
 
-def _write_where_computed(jobs: Sequence[Job], lock: Any) -> None:
+def _write_where_computed(jobs: Sequence[Job], lock: object) -> None:
     """Let each thread write the blocks that it computes, which aren't kept."""
     locks: dict[int, Any] = {}
     writes: list[Array] = []
@@ -216,7 +216,7 @@ def _write_where_computed(jobs: Sequence[Job], lock: Any) -> None:
         evaluate([each.expr for each in writes])
 
 
-def _write_as_it_comes(jobs: Sequence[Job], lock: Any) -> None:
+def _write_as_it_comes(jobs: Sequence[Job], lock: object) -> None:
     """Write blocks from the calling thread while ranks compute further ones, as far as their memory allows."""
     grids = [_grid_here(*job) for job in jobs]
     own = None if isinstance(lock, bool) else lock
@@ -225,7 +225,7 @@ def _write_as_it_comes(jobs: Sequence[Job], lock: Any) -> None:
     hand_over(roots, lambda number, grid, block, values: writers[number].write_at(grid.block_slices(block), values))
 
 
-def write_in_order(jobs: Sequence[Job], lock: Any = None) -> None:
+def write_in_order(jobs: Sequence[Job], lock: object = None) -> None:
     """Write chunk by chunk from the calling thread, in order; chunks that don't fit its memory stay on the ranks."""
     sources = [source for source, _, _ in jobs]
     large = sum(s.nbytes for s in sources) > 4 * config.chunk_bytes

@@ -38,7 +38,7 @@ class AxisReads:
     ahead: int | None
 
 
-def reads(source: Array, target: Any) -> bool:
+def reads(source: Array, target: object) -> bool:
     """Tell whether an array is made from the target that it is written to."""
     return any(_is_read(node.op.data, target) for node in walk([source.expr]) if isinstance(node.op, Host))
 
@@ -49,7 +49,7 @@ class ZarrReads:
 
     parts: dict[str, list[tuple[object, tuple[AxisReads, ...]]]]
 
-    def needs(self, target: Any, region: Sequence[Span], *, own: bool) -> bool:
+    def needs(self, target: object, region: Sequence[Span], *, own: bool) -> bool:
         """Tell whether it needs elements of a region that is written, other than each for the element in its place.
 
         `own`: it is what is written to the region.
@@ -88,7 +88,7 @@ def places_read(source: Array) -> Iterator[tuple[str, Any]]:
             yield "file", path
 
 
-def _path(data: HostData, found: Any) -> str | None:
+def _path(data: HostData, found: object) -> str | None:
     """Return the path of the local file that a source reads."""
     if isinstance(data.file, Hdf5Array):
         return os.path.realpath(data.file.place.path) if data.file.place.is_local else None
@@ -109,7 +109,7 @@ def _innermost(data: HostData) -> Any:
     return layer
 
 
-def _is_last(x: Any) -> bool:
+def _is_last(x: ArrayLike) -> bool:
     """Tell whether an object is the last of xarray's wrappers around a store's array, or that array."""
     return type(x).__module__.partition(".")[0] != "xarray" or hasattr(x, "datastore")
 

@@ -31,7 +31,7 @@ __all__ = [
 def store(
     sources: Any,
     targets: Any,
-    lock: Any = True,
+    lock: object = True,
     regions: Any = None,
     compute: bool = True,
     return_stored: bool = False,
@@ -152,7 +152,7 @@ class Stored(LazyWrites):
         return self.act()
 
 
-def _store(jobs: tuple[_Job, ...], lock: Any, return_stored: bool, single: bool) -> Any:
+def _store(jobs: tuple[_Job, ...], lock: object, return_stored: bool, single: bool) -> Any:
     for round_ in _rounds(jobs):
         _store_round(round_, lock)
     if not return_stored:
@@ -191,7 +191,7 @@ def _box(region: range) -> tuple[int, int]:
     return (min(region[0], region[-1]), max(region[0], region[-1]) + 1) if region else (0, 0)
 
 
-def _store_round(jobs: Sequence[_Job], lock: Any) -> None:
+def _store_round(jobs: Sequence[_Job], lock: object) -> None:
     by_ranks = [target for job in jobs if (target := job.by_ranks) is not None]
     if by_ranks:
         changing = [t for t in by_ranks if not isinstance(t.source.expr.op, Host) and reads(t.source, t.array)]
@@ -214,7 +214,7 @@ def _write(targets: list[Target], known: Sequence[Array]) -> None:
     write_blocks("store", [replace(t, source=x) for t, x in zip(targets, known, strict=True)])
 
 
-def _region(source: Array, target: Any, region: Any) -> tuple[range, ...]:
+def _region(source: Array, target: object, region: Any) -> tuple[range, ...]:
     """Return the positions of its target that a source goes to."""
     shape, grows = _extent(target)
     if shape is None or not hasattr(target, "__setitem__"):

@@ -48,7 +48,7 @@ class FlatView:
     def __getitem__(self, key: KeyLike) -> Array:
         return self._line()[... if isinstance(key, tuple) and not key else _check_key(key)]
 
-    def __setitem__(self, key: KeyLike, value: Any) -> None:
+    def __setitem__(self, key: Any, value: Any) -> None:
         line = self._line()
         alone = is_integer(key) and np.ndim(value) == 0
         values = cast_values("flat", "value", value, self.base.dtype, assigned if alone else read)
@@ -100,7 +100,7 @@ class FlatView:
         return f"FlatView({self.base!r})"
 
 
-def _check_key(key: Any) -> Any:
+def _check_key(key: KeyLike) -> Any:
     """Return a key that has no new axis and isn't one truth value, which NumPy's `flat` refuses."""
     items = key if isinstance(key, tuple) else (key,)
     if items == () or any(item is None or isinstance(item, bool | np.bool) for item in items):

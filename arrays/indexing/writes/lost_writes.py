@@ -39,7 +39,7 @@ class _Probe:
         self.seen = 0
         self.held: Any = None
 
-    def __setitem__(self, key: KeyLike, value: Any) -> None:
+    def __setitem__(self, key: KeyLike, value: object) -> None:
         _seen.append(sys.getrefcount(self))
 
 

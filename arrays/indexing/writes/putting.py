@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-def _key(operation: str, argument: str, value: Any) -> Any:
+def _key(operation: str, argument: str, value: object) -> Any:
     """Return positions as a key: what isn't lazy is checked when elements are set, what is when they are computed."""
     array = read_integers(operation, argument, value)
     return array if isinstance(value, ArrayBase) else np.asarray(value, array.dtype)
@@ -80,7 +80,7 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     array[...] = reshape(flat, array.shape)
 
 
-def put_along_axis(arr: ArrayLike, indices: Any, values: ArrayLike, axis: int | None) -> None:
+def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None) -> None:
     """Set elements at positions given for each 1-D slice along an axis; see `take_along_axis`.
 
     Parameters

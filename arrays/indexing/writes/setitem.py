@@ -87,7 +87,7 @@ def assign(x: Array, key: Any, value: Any) -> Array:
     return _static(x, selection(shape, items).simplify(), new)
 
 
-def _value(x: ArrayBase, value: Any, by: Rule = read) -> Array:
+def _value(x: ArrayBase, value: object, by: Rule = read) -> Array:
     """Return a value as an array of the dtype of the array that it is set in; numbers as constants.
 
     For numbers of a dtype NumPy has one rule where integers and slices say where they go, another for masks and arrays.
@@ -114,7 +114,7 @@ def _value(x: ArrayBase, value: Any, by: Rule = read) -> Array:
     return astype(as_array("setitem", "value", array), x.dtype)
 
 
-def _set_field(x: Array, names: str | list[str], value: Any) -> Array:
+def _set_field(x: Array, names: str | list[str], value: object) -> Array:
     """Return records with other values in a field, or in some of them."""
     part = pick_field(x, names)
     new = _value(part, value, assigned)
@@ -314,7 +314,7 @@ def _merge_points(layout: list[int], lengths: Sequence[int], width: int) -> list
 # ---------------------------------------------------------------- masks and lazy positions
 
 
-def _by_mask(at: Masked, value: Any, lazy: bool) -> Array | None:
+def _by_mask(at: Masked, value: object, lazy: bool) -> Array | None:
     """One mask: `where`, or values dealt out chunk by chunk. None: positions serve better."""
     part, mask, axis = at.part, at.mask, at.axis
     whole = _choose(at, value)
@@ -345,7 +345,7 @@ def _where(at: Masked, value: Array) -> Array:
     return regrid(astype(apply("setitem", "where", (condition, scalar, x), np.where), x.dtype), x.expr.grid)
 
 
-def _choose(at: Masked, value: Any) -> Array | None:
+def _choose(at: Masked, value: object) -> Array | None:
     """Return the whole array of which a value is what a mask selects, where it goes back to the same places."""
     waiting = value._unsized if isinstance(value, ArrayBase) else None
     if waiting is None or waiting.chosen is None or not waiting.chosen.beside(Chosen(at.part, at.mask, at.axis)):

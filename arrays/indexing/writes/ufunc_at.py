@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def apply_at(
-    ufunc: np.ufunc, function: Callable[..., Any], a: ArrayLike, indices: Any, operands: tuple[Any, ...]
+    ufunc: np.ufunc, function: Callable[..., Any], a: ArrayLike, indices: ArrayLike, operands: tuple[Any, ...]
 ) -> None:
     """Apply `ufunc.at` to an array.
 
@@ -63,7 +63,7 @@ def apply_at(
     a.expr = make(op, (x, line, *flat), x.expr.grid, x.dtype).expr
 
 
-def _compute(value: Any) -> Any:
+def _compute(value: object) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_compute, value))
     return np.asarray(value) if isinstance(value, ArrayBase) else value
@@ -82,7 +82,7 @@ def _check_dtypes(ufunc: np.ufunc, name: str, dtype: np.dtype[Any], values: tupl
         raise ArgumentError(f"{name}: {error}") from error
 
 
-def _repeats(indices: Any) -> bool:
+def _repeats(indices: ArrayLike) -> bool:
     """Whether a key may name an element more than once: it has arrays of positions."""
     for item in indices if isinstance(indices, tuple) else (indices,):
         if isinstance(item, ArrayBase | np.ndarray | list):
@@ -92,7 +92,7 @@ def _repeats(indices: Any) -> bool:
     return False
 
 
-def reduce_runs(ufunc: np.ufunc, array: ArrayLike, indices: Any, axis: AxisLike, dtype: DTypeLike) -> Array:
+def reduce_runs(ufunc: np.ufunc, array: ArrayLike, indices: ArrayLike, axis: AxisLike, dtype: DTypeLike) -> Array:
     """Return what `ufunc.reduceat` gives.
 
     Where runs begin in order, chunks along the axis are cut where runs begin, and each reduces its own; else the axis

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ....scheduler.tasks.dispatcher import Dispatcher
+    from ...typing import KeyLike
 
 
 def get(dsk: Any, keys: Any, options: dict[str, Any]) -> Any:
@@ -55,7 +56,7 @@ def persist(collections: Iterable[Any], optimize_graph: bool, options: dict[str,
     return persisted
 
 
-def _keep(key: Any, entered: Entered) -> Any:
+def _keep(key: KeyLike, entered: Entered) -> Any:
     end = entered.follow(key)
     future = entered.futures.get(end)
     return entered.nodes[end].value if future is None else KeptKey(key, future)

@@ -159,7 +159,7 @@ class Maker:
         if node.future._dispatcher is not self.board:
             raise ClusterError(f"dask.get: {node.key!r} was persisted on another cluster, or one that is closed")
 
-    def _record(self, key: Any, node: Any) -> TaskRecord:
+    def _record(self, key: KeyLike, node: object) -> TaskRecord:
         name, demand = self._label(key), self.demands(key)
         if not writes_here(node, self.entered.nodes) and not (self.alone and not takes_lazy(node, self.entered.nodes)):
             with contextlib.suppress(ArgumentError):
@@ -198,7 +198,7 @@ class Maker:
         used.append(self.placed[key])
         return self.placed[key]._record
 
-    def _try_pickle(self, key: Any, value: Any) -> None:
+    def _try_pickle(self, key: KeyLike, value: object) -> None:
         if key in self.staying:
             raise ArgumentError(f"dask.get: {key!r} can't be pickled")
         try:
@@ -210,14 +210,14 @@ class Maker:
                 f"{error}; expected what can travel to other processes"
             ) from error
 
-    def _label(self, key: Any) -> str:
+    def _label(self, key: KeyLike) -> str:
         first = key[0] if type(key) is tuple and key else key
         label = self.labels.get(first)
         if label is None:
             label = self.labels[first] = str(key_split(first))
         return label
 
-    def _held(self, node: Any, name: str, demand: Demand) -> TaskRecord:
+    def _held(self, node: object, name: str, demand: Demand) -> TaskRecord:
         known, needs, used = self._gather(node, True)
         for each in find_inner(node, KeptKey):  # their values must be there
             self._check(each)
@@ -256,7 +256,7 @@ class Maker:
         held: Any = chunk if self.alone else persist_array(chunk)
         return held.expr
 
-    def _packed(self, key: Any, node: Any, name: str, demand: Demand) -> TaskRecord:
+    def _packed(self, key: KeyLike, node: Any, name: str, demand: Demand) -> TaskRecord:
         known, needs, used = self._gather(node, False)
         values = NodeValues(known, tuple(needs), tuple(record.number for record in needs.values()))
         call: Any = (None, (node, values), {})

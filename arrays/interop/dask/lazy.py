@@ -20,12 +20,12 @@ _KNOWN = frozenset(["numpy", "pandas", "pyarrow", "dask", "threading", "_thread"
 """Packages whose objects have no arrays of ours in them, or are gone through otherwise."""
 
 
-def takes_lazy(node: Any, nodes: Mapping[Any, Any]) -> bool:
+def takes_lazy(node: object, nodes: Mapping[Any, Any]) -> bool:
     """Tell whether what a node has in it, or data that it takes, have lazy arrays in them."""
     return any(holds_lazy(value) for value in values_of(node, nodes))
 
 
-def holds_lazy(value: Any) -> bool:
+def holds_lazy(value: object) -> bool:
     """Tell whether there are lazy arrays in an object, however deep."""
     seen: dict[int, Any] = {}
     pending = [value]
@@ -40,7 +40,7 @@ def holds_lazy(value: Any) -> bool:
     return False
 
 
-def _inner(each: Any) -> list[Any]:
+def _inner(each: object) -> list[Any]:
     if isinstance(each, FunctionType):  # its globals are everything
         return list(each.__closure__ or ())
     if isinstance(each, list | tuple | set | frozenset | dict | functools.partial):

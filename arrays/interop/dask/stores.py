@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 WRITERS = frozenset(["load_store_chunk", "store_chunk", "load_chunk"])
 
 
-def writes_here(node: Any, nodes: Mapping[Any, Any]) -> bool:
+def writes_here(node: object, nodes: Mapping[Any, Any]) -> bool:
     """Tell whether a node writes into what only this process has: arrays in memory, open files, objects of users."""
     for task in _tasks(node):
         function = task.func.func if isinstance(task.func, functools.partial) else task.func
@@ -52,7 +52,7 @@ def values_of(node: Any, nodes: Mapping[Any, Any]) -> Iterator[Any]:
                 yield each.value
 
 
-def _opens_anywhere(value: Any) -> bool:
+def _opens_anywhere(value: object) -> bool:
     """Tell whether a target is an array of zarr's in a store that isn't in memory."""
     store = getattr(value, "store", None)
     if not type(value).__module__.startswith("zarr.") or store is None:

@@ -135,7 +135,7 @@ class CallbackGraph:
             if each[1]:
                 each[1](self.nodes, self.state)
 
-    def _begin(self, key: Any) -> None:
+    def _begin(self, key: KeyLike) -> None:
         if key not in self._begun:
             self._begun.add(key)
             self.state["ready"].pop(key, None)
@@ -145,7 +145,7 @@ class CallbackGraph:
                 if each[2]:
                     each[2](key, self.nodes, self.state)
 
-    def _end(self, entered: Entered, key: Any, rank: int) -> None:
+    def _end(self, entered: Entered, key: KeyLike, rank: int) -> None:
         """Tell that a task has ended, and with it other names of its key."""
         ended = [key]
         for each in ended:

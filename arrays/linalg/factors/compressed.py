@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-def tsqr(data: Any, compute_svd: bool = False) -> Any:
+def tsqr(data: object, compute_svd: bool = False) -> Any:
     """Factor a matrix of at least as many rows as columns: `qr`, or `svd`, of reduced form.
 
     Parameters
@@ -71,7 +71,7 @@ def tsqr(data: Any, compute_svd: bool = False) -> Any:
     return svd(x, full_matrices=False) if compute_svd else qr(x)
 
 
-def sfqr(data: Any) -> QRResult:
+def sfqr(data: object) -> QRResult:
     """Factor a matrix of at most as many rows as columns: `qr`.
 
     Parameters
@@ -149,7 +149,7 @@ def compression_level(n: int, q: int, n_oversamples: int = 10, min_subspace_size
 
 
 def compression_matrix(
-    data: Any, q: int, iterator: str = "power", n_power_iter: int = 0, n_oversamples: int = 10, seed: Any = None
+    data: object, q: int, iterator: str = "power", n_power_iter: int = 0, n_oversamples: int = 10, seed: Any = None
 ) -> Array:
     """Return orthonormal rows that approximately span the first left singular vectors of a matrix.
 
@@ -286,14 +286,14 @@ def svd_compressed(
     return SVDResult(u, s, vh)
 
 
-def _matrix(operation: str, argument: str, value: Any) -> Array:
+def _matrix(operation: str, argument: str, value: object) -> Array:
     x = matrices(operation, argument, value)
     if x.ndim != 2:
         raise MatrixError(bad(operation, argument, x.shape, "a 2-D array"))
     return x
 
 
-def _count(operation: str, argument: str, value: Any) -> int:
+def _count(operation: str, argument: str, value: object) -> int:
     count = check_integer(operation, argument, value)
     if count < 0:
         raise ShapeError(bad(operation, argument, value, "a number that is not negative"))

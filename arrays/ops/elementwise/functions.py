@@ -52,7 +52,7 @@ __all__ = [
 
 @elementwise
 def astype(
-    x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: Any = None, casting: str = "unsafe"
+    x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: str | None = None, casting: str = "unsafe"
 ) -> Array:
     """Return the array with its elements cast to a dtype.
 
@@ -359,7 +359,7 @@ def clip(
     return deliver("clip", array, out, options.get("casting", "same_kind"), broadcasts=True)  # type: ignore[no-any-return]
 
 
-def _between(x: Array, low: Any, high: Any, options: dict[str, Any]) -> Array:
+def _between(x: Array, low: ArrayLike, high: ArrayLike, options: dict[str, Any]) -> Array:
     """Limit elements on both sides; between two numbers a zero keeps its sign, as in NumPy."""
     if not options:
         limits = [np.asarray(v) if isinstance(v, list | tuple) else v for v in (low, high)]

@@ -60,7 +60,7 @@ def split(operation: str, values: Sequence[Any]) -> tuple[list[Array], list[Arg]
     return arrays, args
 
 
-def _scalar(value: Any) -> Scalar | None:
+def _scalar(value: object) -> Scalar | None:
     if isinstance(value, SCALARS):
         return Scalar(value)
     if isinstance(value, str | bytes):
@@ -80,7 +80,7 @@ def sample_dtypes(operation: str, sample: Sample, arrays: Sequence[ArrayBase], a
     return _find_dtypes(operation, sample, [a.value if isinstance(a, Scalar) else arrays[a].dtype for a in args])
 
 
-def _kind(value: Any) -> Any:
+def _kind(value: object) -> Any:
     """Return what alone of a scalar tells the result's dtype; None where its value may."""
     if type(value) is float:
         return float
@@ -152,7 +152,7 @@ def cast(array: ArrayBase, dtype: DTypeLike) -> Array:
     return make(Elementwise("cast", (0,)), (array,), array.expr.grid, wanted)
 
 
-def cast_values(operation: str, argument: str, value: Any, dtype: DType, by: Rule = read) -> Array:
+def cast_values(operation: str, argument: str, value: object, dtype: DType, by: Rule = read) -> Array:
     """Return values that go into an array of a dtype: arrays are cast, numbers and lists must be held by it."""
     if isinstance(value, (SCALARS, list, tuple, str, bytes)):
         value = hold(operation, argument, value, dtype, by)

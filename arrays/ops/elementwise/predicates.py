@@ -248,7 +248,7 @@ def isneginf(x: ArrayLike, out: OutLike = None) -> Any:
     return deliver("isneginf", _infinite("isneginf", x, negative=True), out, broadcasts=True)
 
 
-def _infinite(operation: str, x: Any, *, negative: bool) -> Array:
+def _infinite(operation: str, x: ArrayLike, *, negative: bool) -> Array:
     array = as_array(operation, "x", x)
     if array.dtype.kind not in "biuf":
         raise DTypeError(bad(operation, "x", array.dtype, "an array of real numbers"))

@@ -50,7 +50,7 @@ def over_chosen(name: str, function: Callable[..., Any], values: Sequence[Any]) 
     return defer_unsized(name, _apply, arrays, (function, others), selected.shape, result.dtype, selected)
 
 
-def _single(value: Any) -> bool:
+def _single(value: object) -> bool:
     """Whether a value has no axes, so that it serves all elements."""
     return isinstance(value, SCALARS) or (isinstance(value, ArrayBase | np.ndarray) and value.ndim == 0)
 
@@ -80,5 +80,5 @@ def elementwise(function: F) -> F:
     return cast("F", either)
 
 
-def _plain(value: Any) -> bool:
+def _plain(value: object) -> bool:
     return not isinstance(value, ArrayBase | np.ndarray | list | tuple)

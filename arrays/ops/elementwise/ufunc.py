@@ -22,7 +22,7 @@ from .ufunc_docs import describe
 
 if TYPE_CHECKING:
     from ....graph.expr.expr import DType
-    from ...typing import ArrayLike, AxisLike, DTypeLike, OutLike, WhereLike
+    from ...typing import ArrayLike, DTypeLike, OutLike
 
 _KEYWORDS = ["out", "where", "dtype", "casting"]
 
@@ -193,13 +193,13 @@ class Ufunc:
 
     def reduce(
         self,
-        array: ArrayLike,
-        axis: AxisLike = 0,
-        dtype: DTypeLike = None,
-        out: OutLike = None,
+        array: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
         keepdims: bool = False,
         initial: Any = None,
-        where: WhereLike = True,
+        where: Any = True,
     ) -> Any:
         """Reduce an array by a function of two operands that may be applied in any order: add, maximum, …
 
@@ -240,7 +240,7 @@ class Ufunc:
         left, right = as_array(f"{self.name}.outer", "A", A), as_array(f"{self.name}.outer", "B", B)
         return self(left.reshape((*left.shape, *(1,) * right.ndim)), right, **keywords)
 
-    def at(self, a: ArrayLike, indices: Any, /, *b: Any) -> None:
+    def at(self, a: ArrayLike, indices: ArrayLike, /, *b: Any) -> None:
         """Apply the function to elements of an array, in place, once for each time that a position is named.
 
         Positions and values come into one chunk. A lazy array stands for the result from then on; a NumPy array is
@@ -259,7 +259,7 @@ class Ufunc:
         apply_at(self.ufunc, self, a, indices, b)
 
     def reduceat(
-        self, array: ArrayLike, indices: Any, axis: int = 0, dtype: DTypeLike = None, out: OutLike = None
+        self, array: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: OutLike = None
     ) -> Any:
         """Reduce runs along an axis that begin at some positions, each up to where the next one begins.
 
@@ -289,19 +289,19 @@ _CASTING = ("no", "equiv", "safe", "same_kind", "unsafe")
 _PLAIN = (np.ndarray, np.generic, bool, int, float, complex, str, bytes)
 
 
-def _lazy(value: Any) -> bool:
+def _lazy(value: object) -> bool:
     """Whether an operand isn't NumPy's or Python's own."""
     if isinstance(value, list | tuple):
         return any(map(_lazy, value))
     return value is not None and not isinstance(value, _PLAIN)
 
 
-def is_ignored(name: str, value: Any) -> bool:
+def is_ignored(name: str, value: object) -> bool:
     """Whether a keyword of NumPy says nothing here: the order in memory, subclasses."""
     return (name == "order" and value in ("K", "C", "A", "F")) or (name == "subok" and isinstance(value, bool))
 
 
-def _kind(value: Any) -> Any:
+def _kind(value: object) -> Any:
     """Return a scalar's dtype, or the class of one of Python's numbers, which promotes weakly."""
     if isinstance(value, bool) or not isinstance(value, int | float | complex) or isinstance(value, np.generic):
         return np.asarray(value).dtype

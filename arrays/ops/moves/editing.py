@@ -83,7 +83,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     return concatenate([first, last], axis=axis)
 
 
-def _read(operation: str, obj: Any) -> Where:
+def _read(operation: str, obj: object) -> Where:
     """Bring positions that are known to a slice, an integer or an array."""
     if isinstance(obj, slice):
         return obj
@@ -95,7 +95,7 @@ def _read(operation: str, obj: Any) -> Where:
     return int(positions) if positions.ndim == 0 and positions.dtype.kind in "iu" else positions
 
 
-def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
+def delete(arr: ArrayLike, obj: object, axis: int | None = None) -> Array:
     """Return an array without some elements along an axis.
 
     Parameters
@@ -191,7 +191,7 @@ def _leave_out(array: Array, at: int, gone: np.ndarray[Any, Any] | range) -> Arr
     return map_axis("delete", array, at, Runs(start[some], (stop - start)[some]), axis.length, axis)
 
 
-def insert(arr: ArrayLike, obj: Any, values: Any, axis: int | None = None) -> Array:
+def insert(arr: ArrayLike, obj: object, values: Any, axis: int | None = None) -> Array:
     """Return an array with values inserted along an axis.
 
     Parameters

@@ -42,7 +42,7 @@ MOST_ROWS = 1024
 """An array stands for a sequence of its rows up to so many: each is an operand of its own."""
 
 
-def _operands(operation: str, arrays: Any, dtype: Any = None, casting: str = "same_kind") -> list[Array]:
+def _operands(operation: str, arrays: Any, dtype: DTypeLike = None, casting: str = "same_kind") -> list[Array]:
     if isinstance(arrays, ArrayBase) and arrays.ndim and arrays.shape[0] > MOST_ROWS:
         expected = f"a sequence of arrays; one of more than {MOST_ROWS} rows is brought into shape by reshape, moveaxis"
         raise ArgumentError(bad(operation, "arrays", arrays, expected))

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-def _parts(operation: str, ary: Any, cuts: Any, axis: int, *, even: bool) -> list[Array]:
+def _parts(operation: str, ary: ArrayLike, cuts: Any, axis: int, *, even: bool) -> list[Array]:
     array = as_array(operation, "ary", ary)
     at = check_axis(operation, axis, array.ndim)
     length = array.expr.grid.shape[at]
@@ -232,7 +232,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: Cuts) -> list[Array]:
     return _parts("dsplit", array, indices_or_sections, 2, even=True)
 
 
-def _with_axes(operation: str, ary: Any, least: int) -> Array:
+def _with_axes(operation: str, ary: ArrayLike, least: int) -> Array:
     array = as_array(operation, "ary", ary)
     if array.ndim < least:
         raise ShapeError(bad(operation, "ary", array.shape, f"at least {least} axes"))

@@ -270,7 +270,7 @@ def block(arrays: Any) -> Array:
     return _lay_blocks(tree, depth, max(depth, widest[0]))
 
 
-def _read(item: Any, depth: int, depths: set[int], widest: list[int]) -> Any:
+def _read(item: object, depth: int, depths: set[int], widest: list[int]) -> Any:
     if isinstance(item, tuple):
         raise ArgumentError(bad("block", "arrays", item, "lists, no tuples"))
     if isinstance(item, list):

@@ -79,7 +79,7 @@ def flip(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     return move("flip", array, steps, axes)
 
 
-def take(a: ArrayLike, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Array:
+def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = None, mode: str = "raise") -> Array:
     """Return the elements at positions along an axis.
 
     Parameters
@@ -155,7 +155,7 @@ def _within(operation: str, positions: Any, n: int, mode: str) -> Any:
     return positions % n if mode == "wrap" else positions.clip(0, n - 1)
 
 
-def take_along_axis(arr: ArrayLike, indices: Any, axis: int | None = -1) -> Array:
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> Array:
     """Return for each 1-D slice along an axis the elements at a slice of positions.
 
     The axis is brought into one chunk, so that a line's positions can lead anywhere; other axes are cut smaller for

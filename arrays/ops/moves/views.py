@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...typing import DTypeLike
 
 
-def view(x: ArrayBase, dtype: DTypeLike, kind: Any, order: str) -> Array:
+def view(x: ArrayBase, dtype: DTypeLike, kind: object, order: str) -> Array:
     """Return what `ndarray.view` does, as an array of its own."""
     if order not in ("C", "F"):
         raise ArgumentError(bad("view", "order", order, "'C' or 'F'"))
@@ -72,14 +72,14 @@ def byteswap(x: ArrayBase) -> Array:
     return _view_as(cast(array, array.dtype.newbyteorder()), array.dtype)
 
 
-def with_real(x: ArrayBase, value: Any) -> Array:
+def with_real(x: ArrayBase, value: object) -> Array:
     """Return an array with other real parts."""
     array = wrap(x.expr)
     parts = _parts("real", array, value)
     return join_parts(parts, imag(array)) if array.dtype.kind == "c" else parts
 
 
-def with_imag(x: ArrayBase, value: Any) -> Array:
+def with_imag(x: ArrayBase, value: object) -> Array:
     """Return an array with other imaginary parts."""
     array = wrap(x.expr)
     if array.dtype.kind != "c":
@@ -87,7 +87,7 @@ def with_imag(x: ArrayBase, value: Any) -> Array:
     return join_parts(real(array), _parts("imag", array, value))
 
 
-def _parts(name: str, x: Array, value: Any) -> Array:
+def _parts(name: str, x: Array, value: object) -> Array:
     """Return values that are set, in the dtype of the parts."""
     values = as_array(name, "value", value)
     dtype = real(x).dtype

@@ -25,7 +25,7 @@ from .own_products import cut_rows, find_own, multiply_own
 
 if TYPE_CHECKING:
     from ...array import Array
-    from ...typing import ArrayLike, DTypeLike, OutLike
+    from ...typing import ArrayLike, AxisLike, DTypeLike, OutLike
 
 __all__ = [
     "dot",
@@ -186,7 +186,7 @@ def _batch_labels(array: Array, count: int, batch: tuple[int, ...]) -> tuple[Arr
     return array.squeeze(gone) if gone else array, tuple(first + i for i in kept)
 
 
-def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Array:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[Any] = 2) -> Array:
     """Sum products of elements over pairs of axes.
 
     Parameters
@@ -235,7 +235,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Array:
     return contract("tensordot", left, right, (mine, theirs, out))
 
 
-def _pairs(left: ArrayBase, right: ArrayBase, axes: Any) -> tuple[list[int], list[int]]:
+def _pairs(left: ArrayBase, right: ArrayBase, axes: AxisLike) -> tuple[list[int], list[int]]:
     if isinstance(axes, int | np.integer):
         if not 0 <= axes <= min(left.ndim, right.ndim):
             raise ShapeError(bad("tensordot", "axes", axes, f"0 to {min(left.ndim, right.ndim)}"))
@@ -250,7 +250,7 @@ def _pairs(left: ArrayBase, right: ArrayBase, axes: Any) -> tuple[list[int], lis
     return first, second
 
 
-def dot(a: ArrayLike, b: ArrayLike, out: Any = None) -> Any:
+def dot(a: Any, b: Any, out: Any = None) -> Any:
     """Return the dot product: over the last axis of `a` and the second to last of `b`.
 
     Parameters

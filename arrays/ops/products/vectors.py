@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-def _vectors(operation: str, x1: Any, x2: Any) -> tuple[Array, Array]:
+def _vectors(operation: str, x1: ArrayLike, x2: ArrayLike) -> tuple[Array, Array]:
     return as_array(operation, "x1", x1), as_array(operation, "x2", x2)
 
 

@@ -129,7 +129,7 @@ def _shift_along(x: Array, at: int, axes: list[Axis], first: Any) -> Array:
     return make(Move("shifted", (Route(steps),), first), (x,), Grid(axes), x.dtype)
 
 
-def _flat(operation: str, a: Any, axis: Any, dtype: Any, out: Any, method: Any, ufunc: np.ufunc) -> Array:
+def _flat(operation: str, a: ArrayLike, axis: Any, dtype: Any, out: Any, method: Any, ufunc: np.ufunc) -> Array:
     if method not in ("sequential", "blelloch"):
         raise ArgumentError(bad(operation, "method", method, "'sequential' or 'blelloch', which give the same here"))
     x = as_array(operation, "a", a)
@@ -140,7 +140,9 @@ def _flat(operation: str, a: Any, axis: Any, dtype: Any, out: Any, method: Any, 
     return put
 
 
-def _cumulative(operation: str, x: Any, axis: Any, dtype: Any, out: Any, initial: Any, ufunc: np.ufunc) -> Array:
+def _cumulative(
+    operation: str, x: ArrayLike, axis: Any, dtype: Any, out: Any, initial: ArrayLike, ufunc: np.ufunc
+) -> Array:
     array = as_array(operation, "x", x)
     if array.ndim == 0:
         array = array.reshape(1)
@@ -159,7 +161,7 @@ def _cumulative(operation: str, x: Any, axis: Any, dtype: Any, out: Any, initial
     return put
 
 
-def _replace_nan(operation: str, a: Any, value: int) -> Array:
+def _replace_nan(operation: str, a: ArrayLike, value: int) -> Array:
     x = as_array(operation, "a", a)
     return where(isnan(x), x.dtype.type(value), x) if x.dtype.kind in "fc" else x
 

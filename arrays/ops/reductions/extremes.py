@@ -33,12 +33,12 @@ __all__ = [
 
 @reduces_selection
 def min(
-    a: ArrayLike,
+    a: Any,
     axis: Axes = None,
     out: OutLike = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: WhereLike = True,
+    where: Any = True,
     **unknown: Any,
 ) -> Array:
     """Return the least element over axes.
@@ -86,12 +86,12 @@ def min(
 
 @reduces_selection
 def max(
-    a: ArrayLike,
+    a: Any,
     axis: Axes = None,
     out: OutLike = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: WhereLike = True,
+    where: Any = True,
     **unknown: Any,
 ) -> Array:
     """Return the greatest element over axes.

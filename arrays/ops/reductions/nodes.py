@@ -27,7 +27,7 @@ from ..outputs import deliver_reduced
 if TYPE_CHECKING:
     from ....graph.expr.expr import DType
     from ...array import Array
-    from ...typing import ArrayLike, DTypeLike, OutLike, WhereLike
+    from ...typing import ArrayLike, AxisLike, DTypeLike, OutLike, WhereLike
 
 Axes = int | Sequence[int] | None
 _BY_UFUNC = {reduction.ufunc: reduction for reduction in REDUCTIONS.values() if reduction.ufunc is not None}
@@ -67,7 +67,7 @@ def count_where(name: str, where: Any, shape: tuple[int, ...], axis: Axes, keepd
 def reduce_to(
     name: str,
     x: ArrayLike,
-    axis: Any,
+    axis: AxisLike,
     keepdims: bool,
     dtype: DType | None,
     *,
@@ -175,13 +175,13 @@ def reduce_from(
 
 def reduce_by(
     ufunc: np.ufunc,
-    a: Any,
-    axis: Any,
-    dtype: Any,
+    a: ArrayLike,
+    axis: AxisLike,
+    dtype: DTypeLike,
     out: OutLike,
     keepdims: bool,
-    initial: Any,
-    where: Any,
+    initial: ArrayLike,
+    where: WhereLike,
 ) -> Array:
     """Return a ufunc's `reduce`."""
     operation = f"{ufunc.__name__}.reduce"

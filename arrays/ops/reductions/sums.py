@@ -17,7 +17,7 @@ from .selected import reduces_selection
 
 if TYPE_CHECKING:
     from ...array import Array
-    from ...typing import ArrayLike, DTypeLike, OutLike, WhereLike
+    from ...typing import ArrayLike, DTypeLike
 
 __all__ = [
     "count_nonzero",
@@ -29,13 +29,13 @@ __all__ = [
 
 @reduces_selection
 def sum(
-    a: ArrayLike,
+    a: Any,
     axis: Axes = None,
-    dtype: DTypeLike = None,
-    out: OutLike = None,
+    dtype: Any = None,
+    out: Any = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: WhereLike = True,
+    where: Any = True,
     **unknown: Any,
 ) -> Array:
     """Return the sum over axes.
@@ -89,13 +89,13 @@ def sum(
 
 @reduces_selection
 def prod(
-    a: ArrayLike,
+    a: Any,
     axis: Axes = None,
-    dtype: DTypeLike = None,
-    out: OutLike = None,
+    dtype: Any = None,
+    out: Any = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: WhereLike = True,
+    where: Any = True,
     **unknown: Any,
 ) -> Array:
     """Return the product over axes.

@@ -260,7 +260,7 @@ def _enough(operation: str, nsample: Any, kinds: tuple[Any, ...]) -> None:
         raise ArgumentError(bad(operation, "nsample", nsample, f"at most as many as there are: {total}"))
 
 
-def _few_enough(n: Any, p: Any) -> None:
+def _few_enough(n: Any, p: ArrayLike) -> None:
     """Raise if counts might not fit int64; lazy arguments are checked when they are computed."""
     if isinstance(n, ArrayBase) or isinstance(p, ArrayBase):
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -88,7 +88,7 @@ class Normals(Drawing):
         return self._draw("normal", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
     def lognormal(
-        self, mean: ArrayLike = 0.0, sigma: Any = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
+        self, mean: ArrayLike = 0.0, sigma: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
     ) -> Array:
         """Draw numbers whose logarithms are normal.
 

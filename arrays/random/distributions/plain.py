@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import builtins
 
     from ...array import Array
-    from ...typing import ArrayLike, ChunksLike, DTypeLike, OutLike, ShapeLike
+    from ...typing import ChunksLike, DTypeLike, OutLike, ShapeLike
 
 
 class Plain(Drawing):
@@ -56,20 +56,20 @@ class Plain(Drawing):
         """
         return self._uniform("random", size, dtype, out, chunks)
 
-    def _uniform(self, operation: str, size: Any, dtype: Any, out: Any, chunks: Any) -> Array:
+    def _uniform(self, operation: str, size: ShapeLike, dtype: DTypeLike, out: OutLike, chunks: ChunksLike) -> Array:
         known = real_dtype(operation, dtype)
         _, grid = find_size(operation, size, (), chunks, known, out)
         return into(operation, out, self._plain(operation, "random", (), grid, known))
 
     def integers(
         self,
-        low: ArrayLike,
-        high: ArrayLike | None = None,
-        size: ShapeLike = None,
-        dtype: DTypeLike = np.int64,
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = np.int64,
         endpoint: bool = False,
         *,
-        chunks: ChunksLike = "auto",
+        chunks: Any = "auto",
     ) -> Array:
         """Draw integers from `low` up to `high`; with one number: from 0 up to it.
 
@@ -110,7 +110,15 @@ class Plain(Drawing):
         return self._integers("integers", low, high, size, dtype, endpoint, chunks)
 
     def _integers(
-        self, operation: str, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool, chunks: Any, least: int = 0
+        self,
+        operation: str,
+        low: Any,
+        high: Any,
+        size: Any,
+        dtype: Any,
+        endpoint: bool,
+        chunks: Any,
+        least: int = 0,
     ) -> Array:
         """Draw integers from `low` to `high`; with one number from `least` to it."""
         known = check_dtype(operation, "dtype", dtype)
@@ -178,7 +186,7 @@ class Plain(Drawing):
         return raw.astype("<u8").tobytes()[:count]
 
 
-def _bound(operation: str, argument: str, value: Any) -> Any:
+def _bound(operation: str, argument: str, value: object) -> Any:
     """Return one end of a range: an integer, or an array of them."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)

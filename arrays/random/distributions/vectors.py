@@ -131,7 +131,7 @@ class Vectors(Drawing):
                 raise ArgumentError(bad(name, "nsample", nsample, f"at most sum(colors) = {total}"))
         return self._rows(name, as_array(name, "nsample", sample), whole(kinds, [0]), size, chunks)
 
-    def _rows(self, operation: str, number: Array, last: Array, size: Any, chunks: Any) -> Array:
+    def _rows(self, operation: str, number: Array, last: Array, size: ShapeLike, chunks: ChunksLike) -> Array:
         wide = broadcast_shape(operation, number.shape, last.shape[:-1])
         shape = wide if size is None else check_shape(operation, size, "size")
         if broadcast_shape(operation, wide, shape) != shape:
@@ -270,7 +270,7 @@ class Vectors(Drawing):
         return make(op, [z, whole(middle, [0]), whole(factor, [0, 1])], grid, F8)
 
 
-def _first(operation: str, chunks: Any, shape: tuple[int, ...], k: int) -> Grid:
+def _first(operation: str, chunks: ChunksLike, shape: tuple[int, ...], k: int) -> Grid:
     """Return the grid of the first axes, with chunks for vectors of k numbers."""
     row = np.dtype((np.void, 8 * max(1, k)))
     return grid_for(operation, chunks, shape, row)

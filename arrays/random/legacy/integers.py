@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ..docstrings import RANDOM
 
 if TYPE_CHECKING:
     from ...array import Array
-    from ...typing import ArrayLike, ChunksLike, DTypeLike, ShapeLike
+    from ...typing import ChunksLike, ShapeLike
 
 __all__ = [
     "LegacyIntegers",
@@ -23,11 +23,11 @@ class LegacyIntegers(Plain):
 
     def randint(
         self,
-        low: ArrayLike,
-        high: ArrayLike | None = None,
-        size: ShapeLike = None,
-        dtype: DTypeLike = int,
-        chunks: ChunksLike = "auto",
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = int,
+        chunks: Any = "auto",
     ) -> Array:
         """Draw integers from `low` up to `high`, which isn't drawn; with one number: from 0 up to it.
 
@@ -61,9 +61,7 @@ class LegacyIntegers(Plain):
         """
         return self._integers("randint", low, high, size, dtype, False, chunks)
 
-    def random_integers(
-        self, low: ArrayLike, high: ArrayLike | None = None, size: ShapeLike = None, chunks: ChunksLike = "auto"
-    ) -> Array:
+    def random_integers(self, low: Any, high: Any = None, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw integers from `low` to `high`, which is drawn too; with one number: from 1 to it.
 
         Parameters

@@ -16,6 +16,7 @@ from .local import ABOUT, ROUND, footprint_reach, modes, output_dtype, read_reac
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import OutLike
 
 
 class ScipyCall:
@@ -80,7 +81,7 @@ def _split(name: str, arguments: dict[str, Any]) -> tuple[Array, Any, dict[str, 
     return x, arguments.pop("function"), passed, arguments.pop("output")
 
 
-def _dtype(name: str, x: Array, function: Any, output: Any, keywords: dict[str, Any]) -> Any:
+def _dtype(name: str, x: Array, function: Any, output: OutLike, keywords: dict[str, Any]) -> Any:
     """Return the result's dtype; what SciPy doesn't take is told now, of no elements: the function isn't called."""
     if not callable(function):
         raise ArgumentError(bad(name, "function", function, "a function"))

@@ -112,7 +112,7 @@ def read_reach(name: str, x: Array, given: Mapping[str, Any], reach: Reacher) ->
     return tuple(int(margins.get(i, 0)) if x.numblocks[i] > 1 else 0 for i in range(x.ndim))
 
 
-def like(operation: str, argument: str, value: Any, x: Array) -> Array:
+def like(operation: str, argument: str, value: object, x: Array) -> Array:
     """Return an array in the shape and chunks of another."""
     array = as_array(operation, argument, value)
     if array.shape != x.shape:

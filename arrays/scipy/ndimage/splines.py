@@ -105,7 +105,7 @@ def continue_ends(x: Array, axes: Sequence[int], by: int, mode: str, **value: An
     return x
 
 
-def _cast(value: Any, dtype: np.dtype[Any]) -> Any:
+def _cast(value: object, dtype: np.dtype[Any]) -> Any:
     """Return a number in a dtype, as NumPy sets an element to it."""
     with np.errstate(all="ignore"):
         value = np.asarray(value)

@@ -14,6 +14,7 @@ from .local import ABOUT, output_dtype
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import DTypeLike
 
 documented = like_scipy(
     "ndimage",
@@ -63,7 +64,7 @@ def _only_distances(
     return others
 
 
-def _make_whole(name: str, arguments: dict[str, Any], dtype: Any = None) -> Array:
+def _make_whole(name: str, arguments: dict[str, Any], dtype: DTypeLike = None) -> Array:
     x = whole(name, numbers(name, "input", arguments.pop("input")))
     if "output" in arguments and output_dtype(name, arguments["output"]) is None:
         del arguments["output"]

@@ -21,6 +21,7 @@ from ..bridge import attempt, find, like_scipy, numbers, row
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, AxisLike
 
 MODES = ("full", "same", "valid")
 documented = like_scipy(
@@ -80,7 +81,9 @@ def correlate(name: str, arguments: dict[str, Any]) -> Array:
     return _convolve(name, **(arguments | {"in1": x, "in2": turned}), kernel="convolve")
 
 
-def _convolve(name: str, in1: Any, in2: Any, mode: Any, *, axes: Any = None, kernel: str = "", **method: Any) -> Array:
+def _convolve(
+    name: str, in1: ArrayLike, in2: ArrayLike, mode: Any, *, axes: AxisLike = None, kernel: str = "", **method: Any
+) -> Array:
     """Convolve as SciPy's function `kernel` does; `method` is empty, or has that argument."""
     if method and method["method"] not in ("auto", "direct", "fft"):
         raise ArgumentError(bad(name, "method", method["method"], "'auto', 'direct' or 'fft'"))
@@ -116,7 +119,7 @@ def _convolve(name: str, in1: Any, in2: Any, mode: Any, *, axes: Any = None, ker
     return convolved[cut] if mode == "same" and axes is not None else convolved
 
 
-def _axes(name: str, x: Array, v: Array, axes: Any) -> tuple[int, ...]:
+def _axes(name: str, x: Array, v: Array, axes: AxisLike) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(x.ndim))
     axis_numbers = tuple(axes) if isinstance(axes, Iterable) else (axes,)

@@ -48,7 +48,7 @@ def try_line(
     return attempt(name, getattr(find("signal", name), name), **ones, **keywords), length
 
 
-def _counts(value: Any) -> bool:
+def _counts(value: object) -> bool:
     return isinstance(value, int | np.integer | np.ndarray | tuple)
 
 

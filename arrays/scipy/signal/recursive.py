@@ -21,7 +21,7 @@ from ..documents import described
 
 if TYPE_CHECKING:
     from ...array import Array
-    from ...typing import ArrayLike
+    from ...typing import ArrayLike, DTypeLike
 
 documented = described(
     {},
@@ -103,7 +103,7 @@ def _first(name: str, states: list[Array], shape: tuple[int, ...], dtype: Any) -
 
 
 def _chain(
-    function: str, params: tuple[Any, ...], x: Array, state: Array, at: int, size: int, dtype: Any
+    function: str, params: tuple[Any, ...], x: Array, state: Array, at: int, size: int, dtype: DTypeLike
 ) -> tuple[Array, Array]:
     """Filter chunk after chunk along an axis; what each makes holds the state behind it, too."""
     axes = list(x.expr.grid.axes)

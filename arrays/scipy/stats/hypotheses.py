@@ -267,7 +267,7 @@ def power_divergence(
 
 
 def _divergence(
-    name: str, f_obs: Any, f_exp: Any, ddof: Any, axis: Any, power: float, check: bool, policy: Any, keepdims: bool
+    name: str, f_obs: Any, f_exp: Any, ddof: Any, axis: AxisLike, power: float, check: bool, policy: Any, keepdims: bool
 ) -> SignificanceResult:
     if not isinstance(ddof, int | float):
         raise ArgumentError(bad(name, "ddof", ddof, "a number"))

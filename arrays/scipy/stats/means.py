@@ -32,7 +32,7 @@ def _average(sample: Sample, x: Array, weights: Any) -> Array:
     return average
 
 
-def _in(sample: Sample, dtype: Any) -> Array:
+def _in(sample: Sample, dtype: DTypeLike) -> Array:
     return sample.x if dtype is None else astype(sample.x, dtype)
 
 
@@ -40,8 +40,8 @@ def _in(sample: Sample, dtype: Any) -> Array:
 def gmean(
     a: ArrayLike,
     axis: AxisLike = 0,
-    dtype: DTypeLike = None,
-    weights: ArrayLike | None = None,
+    dtype: Any = None,
+    weights: Any = None,
     *,
     nan_policy: str = "propagate",
     keepdims: bool = False,
@@ -62,7 +62,7 @@ def hmean(
     axis: AxisLike = 0,
     dtype: DTypeLike = None,
     *,
-    weights: ArrayLike | None = None,
+    weights: Any = None,
     nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Array:
@@ -85,7 +85,7 @@ def pmean(
     *,
     axis: AxisLike = 0,
     dtype: DTypeLike = None,
-    weights: ArrayLike | None = None,
+    weights: Any = None,
     nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Array:
@@ -154,7 +154,7 @@ def gzscore(a: ArrayLike, *, axis: AxisLike = 0, ddof: int = 0, nan_policy: str 
     return _scores("gzscore", x, x, axis, ddof, nan_policy)
 
 
-def _scores(name: str, scores: Any, compare: Any, axis: Any, ddof: int, nan_policy: Any) -> Array:
+def _scores(name: str, scores: Any, compare: Any, axis: AxisLike, ddof: int, nan_policy: Any) -> Array:
     sample = Sample(name, "compare" if name == "zmap" else "a", compare, axis, nan_policy)
     x = sample.x if scores is compare else Sample(name, "scores", scores, None).x
     deviation = sqrt(sample.var(ddof))

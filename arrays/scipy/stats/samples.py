@@ -56,7 +56,7 @@ ABOUT = {
 class Sample:
     """Elements along axes, as floating-point numbers."""
 
-    def __init__(self, name: str, argument: str, value: Any, axis: AxisLike, nan_policy: Any = "propagate") -> None:
+    def __init__(self, name: str, argument: str, value: object, axis: AxisLike, nan_policy: Any = "propagate") -> None:
         refuse_policy(name, nan_policy)
         x = as_array(name, argument, value)
         if x.dtype.kind not in "biuf":

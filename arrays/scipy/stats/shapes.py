@@ -168,5 +168,5 @@ def describe(
     )
 
 
-def _lazy(given: Any, x: Array) -> Any:
+def _lazy(given: object, x: Array) -> Any:
     return given if type(given) is type(x) else x

@@ -58,7 +58,7 @@ class _Naming(cloudpickle.Pickler):  # type: ignore[misc] # it has no types
         return b"o" + _name(parts, (*self._within, id(obj)))
 
 
-def _parts(obj: Any) -> tuple[Any, ...] | None:
+def _parts(obj: object) -> tuple[Any, ...] | None:
     """Return what a function, a class or code of the script consists of; None for all else."""
     if isinstance(obj, types.CodeType):
         flags = (obj.co_argcount, obj.co_posonlyargcount, obj.co_kwonlyargcount, obj.co_flags)
@@ -76,7 +76,7 @@ def _parts(obj: Any) -> tuple[Any, ...] | None:
     return None
 
 
-def _by_reference(obj: Any) -> bool:
+def _by_reference(obj: object) -> bool:
     return bool(importlib.import_module("cloudpickle.cloudpickle")._should_pickle_by_reference(obj))
 
 
@@ -107,7 +107,7 @@ def _items(some: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(sorted(some.items(), key=lambda item: item[0]))
 
 
-def _name(value: Any, within: tuple[int, ...]) -> bytes:
+def _name(value: object, within: tuple[int, ...]) -> bytes:
     file = io.BytesIO()
     try:
         _Naming(file, within).dump(value)
@@ -116,7 +116,7 @@ def _name(value: Any, within: tuple[int, ...]) -> bytes:
     return blake2b(file.getbuffer(), digest_size=16).digest()
 
 
-def fingerprint(value: Any) -> bytes:
+def fingerprint(value: object) -> bytes:
     """Return a digest of anything that cloudpickle takes.
 
     Examples

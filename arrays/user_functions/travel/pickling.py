@@ -104,7 +104,7 @@ def _digest(function: Any, pickled: bytes) -> str:
     return str(importlib.import_module(f"{__package__}.fingerprints").fingerprint(function).hex())
 
 
-def _dumps(value: Any) -> bytes:
+def _dumps(value: object) -> bytes:
     file = io.BytesIO()
     pickler()(file).dump(value)
     return file.getvalue()
@@ -129,7 +129,7 @@ def pickler() -> Any:
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc, name-defined] # loaded when it is needed
         dispatch_table: ClassVar = ChainMap({CodeType: reduce_code}, table)
 
-        def reducer_override(self, obj: Any) -> Any:
+        def reducer_override(self, obj: object) -> Any:
             if isinstance(obj, _Cache) and obj.__module__ == "__main__":
                 return _cached, (obj.__wrapped__, obj.cache_parameters())
             if type(obj) is np.ufunc and vars(sys.modules["__main__"]).get(name_of(obj)) is obj:
@@ -231,7 +231,7 @@ def refuse_captured(operation: str, function: Any) -> None:
             )
 
 
-def _is_future(value: Any) -> bool:
+def _is_future(value: object) -> bool:
     """Whether something is a future, or holds some."""
     if isinstance(value, list | tuple | set | dict):
         held = islice(value.values() if isinstance(value, dict) else value, FEW)
