@@ -85,7 +85,7 @@ def assert_equal(actual: Any, desired: Any, err_msg: str = "", verbose: bool = T
 
 
 def assert_array_equal(
-    actual: Any, desired: Any, err_msg: str = "", verbose: bool = True, *, strict: bool = False
+    actual: object, desired: object, err_msg: str = "", verbose: bool = True, *, strict: bool = False
 ) -> None:
     """Raise unless two arrays are equal; nan equals nan.
 
@@ -120,8 +120,8 @@ def assert_array_equal(
 
 
 def assert_allclose(
-    actual: Any,
-    desired: Any,
+    actual: object,
+    desired: object,
     rtol: float = 1e-07,
     atol: float = 0,
     equal_nan: bool = True,
@@ -286,8 +286,8 @@ def _equal(x: Array, y: Array) -> Array:
 
 def _assert(
     name: str,
-    actual: Any,
-    desired: Any,
+    actual: object,
+    desired: object,
     same: Callable[[Array, Array], Array],
     keywords: dict[str, Any],
     err_msg: str,

@@ -24,7 +24,7 @@ Depths = tuple[tuple[int, int], ...]
 _BOUNDARIES = ("none", "periodic", "reflect", "nearest")
 
 
-def read_depths(operation: str, depth: Any, ndim: int, argument: str = "depth") -> Depths:
+def read_depths(operation: str, depth: object, ndim: int, argument: str = "depth") -> Depths:
     """Return the elements before and after each chunk, for each axis."""
     pairs = []
     for spec in _each(operation, argument, depth, ndim, 0):
@@ -35,7 +35,7 @@ def read_depths(operation: str, depth: Any, ndim: int, argument: str = "depth") 
     return tuple(pairs)
 
 
-def read_boundaries(operation: str, boundary: Any, of: ArrayBase) -> tuple[Any, ...]:
+def read_boundaries(operation: str, boundary: object, of: ArrayBase) -> tuple[Any, ...]:
     """Return what is beyond the ends of each axis of an array: nothing where it has no elements."""
     ends: list[Any] = []
     for spec, length in zip(_each(operation, "boundary", boundary, of.ndim, "none"), of.shape, strict=True):
@@ -49,7 +49,7 @@ def read_boundaries(operation: str, boundary: Any, of: ArrayBase) -> tuple[Any, 
     return tuple(ends)
 
 
-def _each(operation: str, argument: str, spec: object, ndim: int, default: Any) -> list[Any]:
+def _each(operation: str, argument: str, spec: object, ndim: int, default: object) -> list[Any]:
     if isinstance(spec, Mapping):
         entries = [default] * ndim
         for axis, value in spec.items():

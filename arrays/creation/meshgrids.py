@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..array import Array
-    from ..typing import ChunksLike, DTypeLike, KeyLike
+    from ..typing import ArrayLike, ChunksLike, DTypeLike, KeyLike
 
 __all__ = [
     "fromfunction",
@@ -244,8 +244,8 @@ ogrid = _Coordinates("ogrid", sparse=True)
 
 
 def logspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
     base: Any = 10.0,

@@ -21,7 +21,7 @@ from .docstrings import CREATION
 if TYPE_CHECKING:
     from ...graph.expr.expr import DType
     from ..array import Array
-    from ..typing import ChunksLike, DTypeLike
+    from ..typing import ArrayLike, ChunksLike, DTypeLike
 
 __all__ = [
     "arange",
@@ -40,7 +40,7 @@ def arange(
     start: Any,
     stop: Any = None,
     step: Any = 1,
-    dtype: DTypeLike = None,
+    dtype: Any = None,
     *,
     device: str | None = None,
     chunks: ChunksLike = "auto",
@@ -115,7 +115,7 @@ def arange(
     return make(ramp, (), grid_for("arange", chunks, (count,), wanted), wanted)
 
 
-def _hold_first(start: Any, step: Any, count: int, dtype: DType) -> None:
+def _hold_first(start: ArrayLike, step: ArrayLike, count: int, dtype: DType) -> None:
     """Raise for a dtype that can't hold the first two numbers; those after them wrap around, as in NumPy."""
     if dtype.kind == "b" and count > 2:
         raise DTypeError(bad("arange", "dtype", dtype, f"one for {count} numbers; bool is for two"))
@@ -124,7 +124,7 @@ def _hold_first(start: Any, step: Any, count: int, dtype: DType) -> None:
             hold("arange", "start" if k == 0 else "step", _plain(start) + k * _plain(step), dtype, assigned)
 
 
-def _times(start: Any, stop: Any, step: Any, dtype: DTypeLike) -> tuple[Any, Any, Any, Any]:
+def _times(start: ArrayLike, stop: ArrayLike, step: ArrayLike, dtype: DTypeLike) -> tuple[Any, Any, Any, Any]:
     """Convert the ends of a range of dates or times, and its step, to NumPy's unit for it."""
     ends = [np.asarray(v, "M8" if isinstance(v, str) else None) for v in (start, stop)]
     if ends[0].dtype.kind == "M" != ends[1].dtype.kind:
@@ -163,8 +163,8 @@ def _plain(value: Any) -> Any:
 
 
 def linspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
@@ -247,7 +247,7 @@ def linspace(
     return (numbers, step) if retstep else numbers
 
 
-def _between(start: Any, stop: Any, at: Array, endpoint: bool, axis: int) -> tuple[Array, Array]:
+def _between(start: ArrayLike, stop: ArrayLike, at: Array, endpoint: bool, axis: int) -> tuple[Array, Array]:
     """Return the numbers at positions between arrays, along a new axis, and their steps."""
     first, last = (multiply(as_array("linspace", n, v), 1.0) for n, v in (("start", start), ("stop", stop)))
     count = at.shape[0]

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: object = 0) -> Array:
     """Return each element from the first array whose condition holds.
 
     Parameters
@@ -231,7 +231,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: WhereLike = Tr
         dst.expr = regrid(dst, grid).expr
 
 
-def putmask(a: ArrayLike, mask: Any, values: ArrayLike) -> None:
+def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
     """Set elements where a mask holds, each to the value at its own position.
 
     Parameters
@@ -286,14 +286,14 @@ def _filling(operation: str, argument: str, values: ArrayLike, dtype: DType) -> 
     return cast_values(operation, argument, values, dtype)
 
 
-def _mask(operation: str, mask: Any, target: Array) -> Array:
+def _mask(operation: str, mask: ArrayLike, target: Array) -> Array:
     chosen = as_array(operation, "mask", mask)
     if chosen.size != target.size:
         raise ShapeError(bad(operation, "mask", chosen.shape, f"the shape of the array, {target.shape}"))
     return astype(chosen if chosen.shape == target.shape else chosen.reshape(target.shape), bool)
 
 
-def place(arr: ArrayLike, mask: Any, vals: Any) -> None:
+def place(arr: ArrayLike, mask: ArrayLike, vals: Any) -> None:
     """Set elements where a mask holds to values one after the other.
 
     Parameters

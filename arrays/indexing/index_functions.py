@@ -43,7 +43,7 @@ def read_integers(operation: str, argument: str, value: object) -> Array:
     return array
 
 
-def _order(operation: str, order: Any) -> Any:
+def _order(operation: str, order: str) -> Any:
     if order not in ("C", "F"):
         raise ArgumentError(bad(operation, "order", order, "'C' or 'F'"))
     return order

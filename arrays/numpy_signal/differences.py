@@ -226,7 +226,7 @@ def _gradient(x: Array, at: int, step: Any, edge_order: int) -> Array:
 
 
 @refittable
-def _gradient_by(x: Array, at: int, step: Any, edge_order: int) -> Array:
+def _gradient_by(x: Array, at: int, step: ArrayLike, edge_order: int) -> Array:
     op = BlockFunction("signal.lines:gradient", (at, step, edge_order), where=True)
     return make(op, (_with_neighbours(x, at),), x.expr.grid, np.gradient(np.zeros(3, x.dtype)).dtype)
 

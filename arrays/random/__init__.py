@@ -106,7 +106,7 @@ class Generator(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Order
         return f"Generator({self._bits!r})"
 
 
-def default_rng(seed: Any = None) -> Generator:
+def default_rng(seed: object = None) -> Generator:
     """Make a generator of random numbers.
 
     Parameters

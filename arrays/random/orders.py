@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from ...graph.chunks.grid import Grid
     from ...workers.kernels.randoms.permuting import Seed
     from ..array import Array
-    from ..typing import ArrayLike, AxisLike, OutLike
+    from ..typing import ArrayLike, AxisLike, ChunksLike, OutLike, ShapeLike
 
 
 class Orders(Drawing):
     """Permutations and choices by position, without sorting: see
     `workers.kernels.randoms.permuting`."""
 
-    def permutation(self, x: Any, axis: int = 0, *, chunks: Any = "auto") -> Array:
+    def permutation(self, x: ArrayLike, axis: int = 0, *, chunks: ChunksLike = "auto") -> Array:
         """Return numbers from 0 on, or an array, in random order.
 
         Parameters
@@ -177,13 +177,13 @@ class Orders(Drawing):
     def choice(
         self,
         a: Any,
-        size: Any = None,
+        size: ShapeLike = None,
         replace: bool = True,
-        p: Any = None,
+        p: ArrayLike | None = None,
         axis: int = 0,
         shuffle: bool = True,
         *,
-        chunks: Any = "auto",
+        chunks: ChunksLike = "auto",
     ) -> Array:
         """Choose integers below a number, or elements of an array.
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..typing import KeyLike
 
+
 Rows = np.ndarray[Any, Any]
 FEW = 4096
 """New keys that may lie beside the others."""
@@ -135,7 +136,7 @@ class Table:
         parts = [self._index.keys] if self._more is None else [self._index.keys, self._more.keys]
         return np.concatenate(parts)
 
-    def get(self, keys: Any, default: Any = NOTHING) -> Any:
+    def get(self, keys: Any, default: object = NOTHING) -> Any:
         """Look keys up.
 
         Parameters
@@ -177,7 +178,7 @@ class Table:
 
     __getitem__ = get
 
-    def _get_lazily(self, keys: Any, default: Any) -> Any:
+    def _get_lazily(self, keys: Any, default: object) -> Any:
         if keys.dtype.kind != self._kind and not (self._kind == "i" and keys.dtype.kind == "u"):
             raise ArgumentError(f"get: argument 'keys' has dtype {keys.dtype}; expected {_KINDS[self._kind]}")
         more = () if default is NOTHING else (default,)

@@ -80,7 +80,9 @@ def find_quantiles(
     return (deliver_reduced if method == "median" else deliver)(name, quantiles, out)
 
 
-def _lazily(name: str, x: Array, q: ArrayBase, axis: AxisLike, method: str, keepdims: Any, weights: ArrayLike) -> Array:
+def _lazily(
+    name: str, x: Array, q: ArrayBase, axis: AxisLike, method: str, keepdims: object, weights: ArrayLike
+) -> Array:
     """Compute lazy levels first, when the result is computed; its grid and dtype don't depend on their values."""
     if q.dtype.kind not in "biuf" or q.ndim > 2:
         raise ArgumentError(bad(name, "q", (q.dtype, q.shape), "real numbers, along at most two axes"))

@@ -86,7 +86,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: Any = N
     return over_chunks("positions", table, x, (str(side),), np.dtype(np.int64))
 
 
-def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Array:
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Array:
     """Return the number of the bin that each element is in.
 
     The bins are brought into one chunk.

@@ -52,10 +52,10 @@ MOST_KEYS = 1024
 
 
 def sort(
-    a: ArrayLike,
+    a: Any,
     axis: int | None = -1,
-    kind: object = None,
-    order: Any = None,
+    kind: Any = None,
+    order: str | None = None,
     *,
     descending: bool = False,
     stable: bool | None = True,
@@ -140,10 +140,10 @@ def sort_complex(a: ArrayLike) -> Array:
 
 
 def argsort(
-    a: ArrayLike,
+    a: Any,
     axis: int | None = -1,
-    kind: object = None,
-    order: Any = None,
+    kind: Any = None,
+    order: str | None = None,
     *,
     descending: bool = False,
     stable: bool | None = True,
@@ -185,9 +185,7 @@ def argsort(
     return _along("argsort", array, at, _flag("argsort", descending))
 
 
-def partition(
-    a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: str = "introselect", order: Any = None
-) -> Array:
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: str | None = None) -> Array:
     """Return the elements with those at positions `kth` in their sorted place, lesser ones before, greater ones after.
 
     Parameters
@@ -228,9 +226,7 @@ def partition(
     return _as_before(_along("sort", array, at, descending=False), a, order)
 
 
-def argpartition(
-    a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: str = "introselect", order: Any = None
-) -> Array:
+def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: str | None = None) -> Array:
     """Return the positions that partition an array.
 
     Parameters
@@ -328,7 +324,7 @@ def _flag(operation: str, descending: Any) -> bool:
     return bool(descending)
 
 
-def _check_sort(operation: str, a: ArrayLike, axis: AxisLike, kind: object, order: Any) -> tuple[Array, int]:
+def _check_sort(operation: str, a: ArrayLike, axis: AxisLike, kind: object, order: str) -> tuple[Array, int]:
     """Return the array and the axis as a number; arguments without effect are checked, too."""
     array = as_array(operation, "a", a)
     if kind not in KINDS:
@@ -342,7 +338,7 @@ def _check_sort(operation: str, a: ArrayLike, axis: AxisLike, kind: object, orde
     return array, check_axis(operation, axis, array.ndim)
 
 
-def _by_fields(operation: str, array: Array, order: Any) -> Array:
+def _by_fields(operation: str, array: Array, order: str) -> Array:
     """Return records with the named fields first, by which they are compared."""
     order = few(operation, "order", order, "None or names of fields")
     names = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
@@ -353,7 +349,7 @@ def _by_fields(operation: str, array: Array, order: Any) -> Array:
     return pick_field(array, [*names, *(name for name in own if name not in names)])
 
 
-def _as_before(found: Array, a: Any, order: Any) -> Array:
+def _as_before(found: Array, a: Any, order: str) -> Array:
     """Return sorted records with their fields in the original order."""
     return found if order is None else pick_field(found, list(a.dtype.names))
 

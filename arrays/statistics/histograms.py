@@ -35,7 +35,7 @@ __all__ = [
 
 
 def histogram(
-    a: ArrayLike, bins: Any = 10, range: Any = None, density: Any = None, weights: ArrayLike | None = None
+    a: ArrayLike, bins: ArrayLike = 10, range: Any = None, density: Any = None, weights: ArrayLike | None = None
 ) -> tuple[Array, Array]:
     """Count the elements in bins.
 
@@ -105,7 +105,9 @@ def _count_late(x: Array, edges: Array, density: bool) -> Generator[Any, Any, Ar
     return _dense(counts, edges) if density else counts
 
 
-def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike | None = None) -> Array:
+def histogram_bin_edges(
+    a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike | None = None
+) -> Array:
     """Return the edges of the bins that `histogram` uses.
 
     Parameters
@@ -186,7 +188,7 @@ def whole(x: ArrayBase) -> Array:
     return regrid(x, Grid.single(x.expr.grid.shape))
 
 
-def check_edges(operation: str, bins: Any, argument: str = "bins") -> Array:
+def check_edges(operation: str, bins: ArrayLike, argument: str = "bins") -> Array:
     """Return the user's edges; NumPy's arrays are checked."""
     if not isinstance(bins, ArrayBase):
         bins = np.asarray(bins)
@@ -198,7 +200,7 @@ def check_edges(operation: str, bins: Any, argument: str = "bins") -> Array:
     return whole(edges)
 
 
-def check_count(operation: str, bins: Any, argument: str = "bins") -> int:
+def check_count(operation: str, bins: ArrayLike, argument: str = "bins") -> int:
     """Return a number of bins."""
     return check_integer(operation, argument, bins, 1, expected="an integer from 1 on, or edges")
 

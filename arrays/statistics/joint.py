@@ -127,7 +127,7 @@ def histogram2d(
     return counts, edges[0], edges[1]
 
 
-def _several(bins: Any) -> bool:
+def _several(bins: ArrayLike) -> bool:
     """Whether bins are given by edges, or for each dimension."""
     return isinstance(bins, list | tuple) or (isinstance(bins, ArrayBase | np.ndarray) and bins.ndim > 0)
 
@@ -181,7 +181,7 @@ def _joint(
     return counts, edges
 
 
-def _edges(operation: str, x: Array, bins: Any, given: object) -> Array:
+def _edges(operation: str, x: Array, bins: ArrayLike, given: object) -> Array:
     if _several(bins):
         return check_edges(operation, bins)
     count = check_count(operation, bins)

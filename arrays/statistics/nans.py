@@ -275,7 +275,7 @@ def _as_real(array: Array, dtype: np.dtype[Any]) -> Array:
     return astype(array, dtype)
 
 
-def check_numbers(operation: str, a: ArrayLike, axis: Axes, dtype: DTypeLike, keepdims: Any) -> Array:
+def check_numbers(operation: str, a: ArrayLike, axis: Axes, dtype: DTypeLike, keepdims: object) -> Array:
     """Return an array to reduce; errors name the function that was called."""
     array = as_array(operation, "a", a)
     wanted = None if dtype is None else check_dtype(operation, "dtype", dtype)
@@ -295,7 +295,7 @@ def _replace_nan(operation: str, a: ArrayLike, value: int) -> Array:
     return where(isnan(array), array.dtype.type(value), array) if array.dtype.kind in "fc" else array
 
 
-def count_not_nan(array: Array, axis: Axes, keepdims: bool, mask: Any) -> Array:
+def count_not_nan(array: Array, axis: Axes, keepdims: bool, mask: ArrayLike) -> Array:
     """Count the elements that are not NaN and that the mask includes."""
     there = logical_not(isnan(array))
     if mask is not True:
@@ -313,7 +313,7 @@ def inexact_dtype(operation: str, array: Array, dtype: DTypeLike) -> np.dtype[An
     return wanted
 
 
-def _extreme(operation: str, a: ArrayLike, axis: Axes, keepdims: bool, initial: ArrayLike, mask: Any) -> Array:
+def _extreme(operation: str, a: ArrayLike, axis: Axes, keepdims: bool, initial: ArrayLike, mask: ArrayLike) -> Array:
     array = as_array(operation, "a", a)
     name = operation if has_nan(array) else operation.removeprefix("nan")
     return reduce_from(name, array, axis, None, keepdims, initial, mask, operation)

@@ -57,8 +57,8 @@ __all__ = [
 def map_overlap(
     func: Any,
     *args: Any,
-    depth: Any = None,
-    boundary: Any = None,
+    depth: object = None,
+    boundary: object = None,
     trim: bool = True,
     align_arrays: bool = True,
     allow_rechunk: bool = True,
@@ -261,7 +261,7 @@ def _trim_axis(axis: Axis, margin: Margin | None) -> Axis:
     return Axis.of_sizes(sizes)
 
 
-def overlap(x: ArrayLike, depth: Any, boundary: Any = None, *, allow_rechunk: bool = True) -> Array:
+def overlap(x: ArrayLike, depth: object, boundary: object = None, *, allow_rechunk: bool = True) -> Array:
     """Return the array of chunks that each include a margin of their neighbours.
 
     Parameters
@@ -302,7 +302,7 @@ def overlap(x: ArrayLike, depth: Any, boundary: Any = None, *, allow_rechunk: bo
     return with_halo(array, read_depths("overlap", depth, array.ndim), ends)
 
 
-def trim_internal(x: ArrayLike, axes: AxisLike, boundary: Any = None) -> Array:
+def trim_internal(x: ArrayLike, axes: AxisLike, boundary: object = None) -> Array:
     """Trim margins from all chunks; the ends of the array keep theirs where the boundary is "none".
 
     Parameters
@@ -342,7 +342,7 @@ def trim_internal(x: ArrayLike, axes: AxisLike, boundary: Any = None) -> Array:
     return _trim_margins("trim_internal", "axes", array, read_depths("trim_internal", axes, array.ndim, "axes"), ends)
 
 
-def trim_overlap(x: ArrayLike, depth: Any, boundary: Any = None) -> Array:
+def trim_overlap(x: ArrayLike, depth: object, boundary: object = None) -> Array:
     """Trim the margins that `overlap` added.
 
     Parameters

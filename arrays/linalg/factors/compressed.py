@@ -149,7 +149,7 @@ def compression_level(n: int, q: int, n_oversamples: int = 10, min_subspace_size
 
 
 def compression_matrix(
-    data: object, q: int, iterator: str = "power", n_power_iter: int = 0, n_oversamples: int = 10, seed: Any = None
+    data: object, q: int, iterator: str = "power", n_power_iter: int = 0, n_oversamples: int = 10, seed: object = None
 ) -> Array:
     """Return orthonormal rows that approximately span the first left singular vectors of a matrix.
 
@@ -218,7 +218,7 @@ def svd_compressed(
     iterator: str = "power",
     n_power_iter: int = 0,
     n_oversamples: int = 10,
-    seed: Any = None,
+    seed: object = None,
     compute: bool = False,
     coerce_signs: bool = True,
 ) -> SVDResult:

@@ -250,7 +250,7 @@ def _pairs(left: ArrayBase, right: ArrayBase, axes: AxisLike) -> tuple[list[int]
     return first, second
 
 
-def dot(a: Any, b: Any, out: Any = None) -> Any:
+def dot(a: ArrayLike, b: ArrayLike, out: OutLike = None) -> Any:
     """Return the dot product: over the last axis of `a` and the second to last of `b`.
 
     Parameters

@@ -183,7 +183,7 @@ def _check(operation: str, name: str, matrix: Array, vector: Array) -> None:
         raise ShapeError(bad(operation, "x1" if name == "x2" else "x2", vector.shape, "at least one axis"))
 
 
-def inner(a: Any, b: Any, /) -> Array:
+def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
     """Sum products of elements over the last axes.
 
     Parameters

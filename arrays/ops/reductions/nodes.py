@@ -106,7 +106,7 @@ def make_reduction(
     return make(op, (array,), reduce_grid(array.expr.grid, axes, op.keepdims), dtype)
 
 
-def check_keepdims(name: str, keepdims: Any) -> None:
+def check_keepdims(name: str, keepdims: object) -> None:
     """Raise unless it is True or False."""
     if not isinstance(keepdims, bool | np.bool):
         raise ArgumentError(bad(name, "keepdims", keepdims, "True or False"))

@@ -56,10 +56,10 @@ class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Coun
     True
     """
 
-    def __init__(self, seed: Any = None) -> None:
+    def __init__(self, seed: object = None) -> None:
         super().__init__(stream("RandomState", seed))
 
-    def seed(self, seed: Any = None) -> None:
+    def seed(self, seed: object = None) -> None:
         """Begin a new stream; arrays that were made before stay as they are.
 
         Parameters

@@ -18,6 +18,7 @@ from .lines import ABOUT, SHORT, along, try_line
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
 
 spectrum = like_scipy(
     "signal",
@@ -125,7 +126,7 @@ def welch(name: str, arguments: dict[str, Any]) -> tuple[Any, Array]:
     return freqs, spectra.mean(axis=-1)
 
 
-def _is_named(window: Any) -> bool:
+def _is_named(window: ArrayLike) -> bool:
     """Whether a window is told by its name and parameters, not by its elements."""
     return isinstance(window, str | tuple | float | int)
 
