@@ -29,7 +29,7 @@ __all__ = [
     "WhereLike",
 ]
 
-ArrayLike: TypeAlias = "npt.ArrayLike | ArrayBase"
+ArrayLike: TypeAlias = "npt.ArrayLike | ArrayBase | bool | int | float"
 """A lazy array, or what NumPy makes an array of: an array, a number, nested sequences, what has `__array__`."""
 DTypeLike: TypeAlias = "npt.DTypeLike | None"
 """A dtype, a type of NumPy's or Python's, or a name; None: what the operation gives."""
@@ -43,7 +43,7 @@ KeyLike: TypeAlias = "int | slice | EllipsisType | ArrayLike | tuple[Any, ...] |
 """What stands between brackets: positions, slices, masks, arrays of positions, or a tuple of these."""
 OutLike: TypeAlias = "ArrayBase | np.ndarray[Any, Any] | tuple[Any, ...] | None"
 """An array that takes the result, or a tuple of one."""
-WhereLike: TypeAlias = ArrayLike
+WhereLike: TypeAlias = "ArrayLike | bool"
 """Where elements count: a mask, or True for all."""
 PathLike: TypeAlias = "str | os.PathLike[str]"
 """A path, or a URL."""

@@ -52,9 +52,9 @@ MOST_KEYS = 1024
 
 
 def sort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
-    kind: Any = None,
+    kind: object = None,
     order: str | None = None,
     *,
     descending: bool = False,
@@ -140,9 +140,9 @@ def sort_complex(a: ArrayLike) -> Array:
 
 
 def argsort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
-    kind: Any = None,
+    kind: object = None,
     order: str | None = None,
     *,
     descending: bool = False,
@@ -185,7 +185,9 @@ def argsort(
     return _along("argsort", array, at, _flag("argsort", descending))
 
 
-def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: str | None = None) -> Array:
+def partition(
+    a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: str = "introselect", order: str | None = None
+) -> Array:
     """Return the elements with those at positions `kth` in their sorted place, lesser ones before, greater ones after.
 
     Parameters
@@ -226,7 +228,9 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     return _as_before(_along("sort", array, at, descending=False), a, order)
 
 
-def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: str | None = None) -> Array:
+def argpartition(
+    a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: str = "introselect", order: str | None = None
+) -> Array:
     """Return the positions that partition an array.
 
     Parameters
@@ -324,7 +328,7 @@ def _flag(operation: str, descending: Any) -> bool:
     return bool(descending)
 
 
-def _check_sort(operation: str, a: ArrayLike, axis: AxisLike, kind: object, order: str) -> tuple[Array, int]:
+def _check_sort(operation: str, a: ArrayLike, axis: AxisLike, kind: object, order: str | None) -> tuple[Array, int]:
     """Return the array and the axis as a number; arguments without effect are checked, too."""
     array = as_array(operation, "a", a)
     if kind not in KINDS:
@@ -338,7 +342,7 @@ def _check_sort(operation: str, a: ArrayLike, axis: AxisLike, kind: object, orde
     return array, check_axis(operation, axis, array.ndim)
 
 
-def _by_fields(operation: str, array: Array, order: str) -> Array:
+def _by_fields(operation: str, array: Array, order: str | None) -> Array:
     """Return records with the named fields first, by which they are compared."""
     order = few(operation, "order", order, "None or names of fields")
     names = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
@@ -349,7 +353,7 @@ def _by_fields(operation: str, array: Array, order: str) -> Array:
     return pick_field(array, [*names, *(name for name in own if name not in names)])
 
 
-def _as_before(found: Array, a: Any, order: str) -> Array:
+def _as_before(found: Array, a: Any, order: str | None) -> Array:
     """Return sorted records with their fields in the original order."""
     return found if order is None else pick_field(found, list(a.dtype.names))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
-    from ..typing import ArrayLike, DTypeLike, OutLike
+    from ..typing import ArrayLike, DTypeLike, OutLike, WhereLike
 
     Axes = int | Sequence[int] | None
 
@@ -201,13 +201,13 @@ def nanmax(
 
 
 def nanmean(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: OutLike = None,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: WhereLike = True,
 ) -> Any:
     """Return the mean of the elements that are not NaN.
 

@@ -22,7 +22,7 @@ from .ufunc_docs import describe
 
 if TYPE_CHECKING:
     from ....graph.expr.expr import DType
-    from ...typing import ArrayLike, DTypeLike, OutLike
+    from ...typing import ArrayLike, DTypeLike, OutLike, WhereLike
 
 _KEYWORDS = ["out", "where", "dtype", "casting"]
 
@@ -106,9 +106,9 @@ class Ufunc:
     def __call__(
         self,
         *operands: Any,
-        out: Any = None,
-        where: Any = True,
-        dtype: Any = None,
+        out: OutLike = None,
+        where: WhereLike = True,
+        dtype: DTypeLike = None,
         casting: str = "same_kind",
         **unknown: Any,
     ) -> Any:

@@ -33,7 +33,7 @@ Axes = int | Sequence[int] | None
 _BY_UFUNC = {reduction.ufunc: reduction for reduction in REDUCTIONS.values() if reduction.ufunc is not None}
 
 
-def mask_out(name: str, a: Any, where: Any, neutral: Any) -> Array:
+def mask_out(name: str, a: ArrayLike, where: WhereLike, neutral: Any) -> Array:
     """Return an array with a neutral value where a mask doesn't hold."""
     array = as_array(name, "a", a)
     if where is True:
@@ -57,7 +57,7 @@ def find_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
     return check_axes(name, axis, ndim)
 
 
-def count_where(name: str, where: Any, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Any:
+def count_where(name: str, where: WhereLike, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Any:
     """Return how many elements a mask has over axes of a shape that it broadcasts to."""
     if where is True:
         return math.prod(shape[i] for i in find_axes(name, axis, len(shape)))

@@ -172,13 +172,13 @@ def std(
 
 def _find_spread(
     name: str,
-    a: Any,
+    a: ArrayLike,
     axis: Axes,
-    dtype: Any,
-    out: Any,
+    dtype: DTypeLike,
+    out: OutLike,
     ddof: Any,
     keepdims: bool,
-    where: Any,
+    where: WhereLike,
     known: Any,
     correction: Any,
 ) -> Array:
@@ -207,7 +207,7 @@ def _add_squares(
     axis: Axes,
     ddof: float,
     keepdims: bool,
-    where: Any,
+    where: WhereLike,
     known: Any,
     wanted: DType | None,
 ) -> Array:
