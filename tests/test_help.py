@@ -92,7 +92,7 @@ def test_a_method_has_a_text_of_its_own(name):
 
 def test_a_method_says_what_its_function_says():
     lines = shown(wr.Array.mean)
-    assert lines[2].startswith("mean(self, axis: Axes = None, dtype: Any = None, out: Any = None, keepdims: bool = Fal")
+    assert lines[2].startswith("mean(self, axis: Axes = None, dtype: DTypeLike = None, out: Any = None, keepdims: bool")
     assert [line.strip() for line in lines[3:7]] == [
         "Return the arithmetic mean over axes.",
         "",
