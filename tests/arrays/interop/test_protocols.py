@@ -111,11 +111,18 @@ def test_reduce(ufunc):
     same(ufunc.reduce(x[:0].sum(axis=1), axis=1), ufunc.reduce(data[:0].sum(axis=1), axis=1))
     keep = data[:, :, 0] > 4
     first = data.max() if ufunc in (np.minimum, np.fmin) else 0
-    if ufunc not in (np.logical_and, np.logical_or):
-        got = ufunc.reduce(x[:, :, 1], axis=0, where=keep, initial=first)
-        np.testing.assert_allclose(got.compute(), ufunc.reduce(data[:, :, 1], axis=0, where=keep, initial=first))
-    else:
+    got = ufunc.reduce(x[:, :, 1], axis=0, where=keep, initial=first)
+    np.testing.assert_allclose(got.compute(), ufunc.reduce(data[:, :, 1], axis=0, where=keep, initial=first))
+    if ufunc in (np.logical_and, np.logical_or):
         same(ufunc.reduce(x[:, :, 1], axis=0, where=keep), ufunc.reduce(data[:, :, 1], axis=0, where=keep))
+
+
+def test_reduce_computes_in_a_dtype():
+    data = np.array([[3, 5], [250, 1]])
+    same(np.bitwise_or.reduce(lazy(data, 1), dtype="u1"), np.bitwise_or.reduce(data, dtype="u1"))
+    same(np.hypot.reduce(lazy(data, 1), axis=1, dtype="f4"), np.hypot.reduce(data, axis=1, dtype="f4"))
+    with pytest.raises(wr.DTypeError, match=r"logical_or\.reduce.*'dtype'"):
+        np.logical_or.reduce(lazy(data, 1), dtype=int)
 
 
 def test_methods_of_ufuncs():
