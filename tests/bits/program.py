@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import runpy
-import signal
 import sys
 import threading
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import windrow as wr
+from support.ranks import kill_a_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,13 +140,6 @@ def digest(array: np.ndarray) -> str:
     return hashlib.blake2b(repr((array.shape, array.dtype)).encode() + content, digest_size=8).hexdigest()
 
 
-def kill_one() -> None:
-    """End a rank that isn't the driver."""
-    victims = [row for row in wr.cluster().info() if row["rank"]]
-    if victims:
-        os.kill(victims[len(victims) // 2]["pid"], signal.SIGKILL)
-
-
 def main(words: list[str]) -> None:
     """Compute and print."""
     arrays = lazy("F" if "fortran" in words else "C")
@@ -160,7 +152,7 @@ def main(words: list[str]) -> None:
         found = {}
         for number, (name, array) in enumerate(wanted.items()):
             if "kill" in words and number == len(wanted) // 2:
-                threading.Timer(0.01, kill_one).start()
+                threading.Timer(0.01, kill_a_rank).start()
             found[name] = array.compute()
     print(json.dumps({name: digest(array) for name, array in found.items()}), flush=True)
     if "kill" in words:

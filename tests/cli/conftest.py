@@ -8,10 +8,12 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
+
+from support.ranks import without_noise
+from support.waiting import until
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 60
@@ -104,12 +106,6 @@ class Jobs:
         return [*files, *shared, *self.processes().values()]
 
 
-def without_noise(text: str) -> str:
-    """Return a job's words without what Open MPI's launcher adds now and then."""
-    lines = text.replace("\0", "").splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith("[warn] Epoll"))
-
-
 def shared_memory() -> set[str]:
     """Return what lies in /dev/shm and may be ours."""
     names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
@@ -133,11 +129,10 @@ def jobs(tmp_path):
     made = Jobs(tmp_path)
     before = shared_memory()
     yield made
-    deadline = time.monotonic() + 8
-    while (left := made.left(before)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    shutil.rmtree(made.temporary)
-    assert not left
+    try:
+        until(lambda: not made.left(before), lambda: f"{made.left(before)} are gone", 8, 0.1)
+    finally:
+        shutil.rmtree(made.temporary)
 
 
 @pytest.fixture(params=["python", "spawn", "mpirun"])

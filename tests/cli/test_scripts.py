@@ -55,8 +55,9 @@ def test_an_interrupt_under_mpirun(jobs, mpi, whom):
         print(os.getpid(), flush=True)
         slow.compute()
     """
-    # In the background timeout would hand an interrupt on twice, which has mpirun kill at once.
-    command = ["timeout", "--foreground", "-k", "2", "30", *jobs.command("mpirun"), str(jobs.write(text))]
+    # In the background timeout would hand an interrupt on twice, which has mpirun kill at once. After any signal it
+    # kills mpirun when the time of -k is over; mpirun needs more than a second to end its ranks.
+    command = ["timeout", "--foreground", "-k", "15", "30", *jobs.command("mpirun"), str(jobs.write(text))]
     with jobs.start(command) as job:
         driver = int(job.stdout.readline().replace("\0", ""))
         time.sleep(0.5)

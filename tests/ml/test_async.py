@@ -17,6 +17,7 @@ from sklearn.linear_model import SGDRegressor
 from sklearn.neural_network import MLPRegressor
 
 import windrow as wr
+from support.waiting import until
 from windrow.ml import Averaged, train
 from windrow.ml.training.asynchronous import Asynchronous
 from windrow.ml.training.shards import cut_shards
@@ -52,11 +53,12 @@ def clean():
 
     before = left()
     yield
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline and any(a > b for a, b in zip(left(), before, strict=True)):
+
+    def is_clean():
         gc.collect()  # what pytest keeps of an exception goes round in a circle
-        time.sleep(0.02)
-    assert all(a <= b for a, b in zip(left(), before, strict=True)), (left(), before, threading.enumerate())
+        return all(a <= b for a, b in zip(left(), before, strict=True))
+
+    until(is_clean, lambda: (left(), before, threading.enumerate()), 5)
 
 
 @pytest.mark.parametrize(("average", "shards"), [("async", 1), ("async", 3), (("async", 10), 5), (("async", 1000), 3)])
@@ -241,9 +243,10 @@ def test_ctrl_c(tmp_path, programs):
 
 
 SCRIPT = """
-import os, signal, sys
+import sys
 import numpy as np
 import windrow as wr
+from support.ranks import kill_a_rank
 from windrow.ml import train
 X = wr.random.default_rng(1).normal(size=(60_000, 4), chunks=(5000, 4))
 y = X[:, 0] - 2 * X[:, 1]
@@ -252,8 +255,7 @@ def step(w, X, y):
     return w - 0.1 * X.T @ off / len(y), {"loss": float((off**2).mean())}
 def kill(epoch, state, metrics):
     if epoch == 1 and "kill" in sys.argv:
-        victims = [row for row in wr.cluster().info() if row["rank"]]
-        os.kill(victims[-1]["pid"], signal.SIGKILL)
+        kill_a_rank()
 # Epochs enough that what begins late, up to the bound of staleness, has long been evened out.
 w, history = train(step, np.zeros(4), X, y, epochs=20, average=("async", 200), shards=4, callback=kill)
 wr.cluster().info()  # the engine has heard all

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 
 import windrow as wr
 import windrow.ml
+from support.waiting import until
 from windrow.ml.linear_model import LogisticRegression as Logistic
 from windrow.ml.linear_model import SGDClassifier as OnShards
 from windrow.ml.preprocessing import MinMaxScaler, StandardScaler
@@ -189,10 +190,7 @@ def test_threads_of_libraries():
             found == {("blas", 1), ("openmp", 3)}
             for found in joblib.Parallel()(joblib.delayed(threads)() for _ in range(4))
         )
-    deadline = time.monotonic() + 5
-    while threads() != before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert threads() == before
+    until(lambda: threads() == before, threads)
 
 
 def users_of_joblib(X, y, jobs):
@@ -245,24 +243,22 @@ def test_numbers_of_jobs():
 
 
 PROGRAM = """
-import os, signal, sys, threading, time
+import os, sys, threading, time
 import joblib, numpy as np
 from sklearn.datasets import make_classification
 from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import GridSearchCV
 import windrow as wr, windrow.ml
+from support.ranks import kill_a_rank
 
 X, y = make_classification(6000, 20, random_state=0)
 search = GridSearchCV(SGDClassifier(max_iter=40, tol=None, random_state=0), {"alpha": np.logspace(-5, 0, 8)}, cv=3)
 wanted = search.fit(X, y).cv_results_["mean_test_score"]
-def kill():
-    victims = [r for r in wr.cluster().info() if r["rank"]]
-    os.kill(victims[-1]["pid"], signal.SIGKILL)
 def where(i):
     time.sleep(0.02)
     return os.getpid()
 pids = joblib.Parallel(backend="windrow", batch_size=1)(joblib.delayed(where)(i) for i in range(12))
-threading.Timer(0.1, kill).start()
+threading.Timer(0.1, kill_a_rank).start()
 with joblib.parallel_config("windrow"):
     found = search.fit(X, y).cv_results_["mean_test_score"]
 big = joblib.Parallel(backend="windrow")(joblib.delayed(np.full)(50_000, float(i)) for i in range(4))

@@ -11,11 +11,12 @@ if importlib.util.find_spec("keras") is None:
 BACKENDS = [b for b in ("tensorflow", "jax") if importlib.util.find_spec(b) is not None]
 
 SCRIPT = """
-import os, signal, sys, threading
+import os, sys, threading
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
 import keras
 import windrow as wr
+from support.ranks import kill_a_rank
 from windrow.ml import distribute
 
 SHARDS, ROWS, EPOCHS = 4, 8192, 4
@@ -49,8 +50,7 @@ class Kill(keras.callbacks.Callback):
             threading.Timer(0.05, self.kill).start()
 
     def kill(self):
-        victim = [row for row in wr.cluster().info() if row["rank"]][-1]
-        os.kill(victim["pid"], signal.SIGKILL)
+        kill_a_rank()
         print("killed in epoch", began[-1], flush=True)
 
 
@@ -78,10 +78,11 @@ def test_ranks_and_a_kill_give_the_same_weights(launch, tmp_path, backend):
 
 
 GRADIENTS = """
-import os, signal, sys
+import os, sys
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
 import windrow as wr
+from support.ranks import kill_a_rank
 from windrow.ml import distribute
 import keras
 
@@ -97,8 +98,7 @@ X = np.random.default_rng(1).random((384, 200), dtype="f4")
 class Kill(keras.callbacks.Callback):
     def on_epoch_begin(self, epoch, logs=None):
         if "kill" in sys.argv and epoch == 1:
-            victim = [row for row in wr.cluster().info() if row["rank"]][-1]
-            os.kill(victim["pid"], signal.SIGKILL)
+            kill_a_rank()
 
 
 how = {"shards": 3, "average": "gradient", "callbacks": [Kill()], "verbose": 0}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 SCRIPT = '''
-import hashlib, os, signal, sys, threading
+import hashlib, sys, threading
 import numpy as np
 import windrow as wr
 import windrow.ml.averaging.averaged, windrow.ml.cluster, windrow.ml.decomposition, windrow.ml.estimators.directions
 import windrow.ml.linear_model, windrow.ml.estimators.logistic, windrow.ml.naive_bayes, windrow.ml.training.rounds
 from sklearn.linear_model import SGDRegressor
 from sklearn.neural_network import MLPClassifier
+from support.ranks import kill_a_rank
 from windrow.ml import Averaged, train
 
 kills, names = sys.argv[1] == "kill", sys.argv[2:]
@@ -22,9 +23,7 @@ counts = abs(X * 3).astype("i8")
 calls, dead = [0], []
 
 def kill():
-    victims = [row for row in wr.cluster().info() if row["rank"] and row["rank"] not in dead]
-    dead.append(victims[-1]["rank"])
-    os.kill(victims[-1]["pid"], signal.SIGKILL)
+    dead.append(kill_a_rank(lambda rows: [row for row in rows if row["rank"] not in dead][-1])["rank"])
 
 def watched(function):
     """The third call from here on loses a rank while it runs."""

@@ -399,11 +399,12 @@ def test_no_rung_warns():
 
 
 PROGRAM = """
-import hashlib, os, signal, sys, threading
+import hashlib, sys, threading
 import numpy as np
 from scipy.stats import loguniform
 from sklearn.linear_model import SGDClassifier
 import windrow as wr
+from support.ranks import kill_a_rank
 
 def rung(told):
     return told["score"]
@@ -413,12 +414,9 @@ X = generator.normal(size=(40_000, 8))
 y = (X[:, 0] - 0.5 * X[:, 1] + 0.3 * generator.normal(size=len(X)) > 0).astype(int)
 X, y = wr.from_array(X, chunks=(4000, -1)), wr.from_array(y, chunks=4000)
 
-def kill():
-    victims = [r for r in wr.cluster().info() if r["rank"]]
-    os.kill(victims[-1]["pid"], signal.SIGKILL)
 search = wr.ml.search.HalvingSearch(SGDClassifier(), {"alpha": loguniform(1e-5, 1.0)}, max_epochs=9, cv=2)
 if "kill" in sys.argv:
-    threading.Timer(0.3, kill).start()
+    threading.Timer(0.3, kill_a_rank).start()
 search.fit(X, y)
 found = search.cv_results_
 told = [found[n] for n in sorted(found) if "time" not in n and n not in ("params", "param_alpha")]

@@ -296,18 +296,16 @@ def test_layouts():
 
 
 SCRIPT = """
-import os, signal, sys, threading
+import sys, threading
 import numpy as np
 import windrow as wr
+from support.ranks import kill_a_rank
 from sklearn.linear_model import SGDRegressor
 from windrow.ml import Averaged
 X = wr.random.default_rng(1).normal(size=(60_000, 4), chunks=(5000, 4))
 y = X[:, 0] - 2 * X[:, 1]
-def kill():
-    victims = [row for row in wr.cluster().info() if row["rank"]]
-    os.kill(victims[-1]["pid"], signal.SIGKILL)
 if "kill" in sys.argv:
-    threading.Timer(0.15, kill).start()
+    threading.Timer(0.15, kill_a_rank).start()
 model = Averaged(SGDRegressor(), epochs=40, shards=4).fit(X, y)
 print(model.estimator_.coef_.tobytes().hex(), len(wr.cluster().losses))
 """

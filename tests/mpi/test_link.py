@@ -19,6 +19,8 @@ os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.envir
 if shutil.which("mpirun") is None:
     pytest.skip("no mpirun on PATH", allow_module_level=True)
 
+from support.transports import TransportTests
+from support.waiting import until
 from windrow.workers.mpi.start import environment
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -41,10 +43,7 @@ def job(tmp_path):
 
     before = leftovers(tmp_path)
     yield run
-    deadline = time.monotonic() + 5
-    while (left := leftovers(tmp_path) - before) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not left
+    until(lambda: not leftovers(tmp_path) - before, lambda: leftovers(tmp_path) - before, 5)
 
 
 def surroundings(folder):
@@ -54,6 +53,7 @@ def surroundings(folder):
         del found[name]
     found["TMPDIR"] = str(folder)
     found["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), found["PATH"]])
+    found["PYTHONPATH"] = str(PROGRAMS.parents[1])  # what tests share
     return found
 
 
@@ -108,6 +108,12 @@ def test_all_routes_bring_the_same_bytes(job, how, transport, route):
     check(job(3, "routes.py", transport, route, how=how), "equal", "spilled")
 
 
+@pytest.mark.parametrize(("how", "transport"), [("mpirun", "auto"), ("spawn", "service"), ("mpirun", "get")])
+def test_it_does_what_every_transport_does(job, how, transport):
+    names = [name for name in vars(TransportTests) if name.startswith("test_")]
+    check(job(3, "transport.py", transport, how=how), *names)
+
+
 @pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("transport", ["auto", "get"])
 def test_a_window_exposes_each_arena_from_the_start(job, how, transport):
@@ -127,10 +133,8 @@ def test_ranks_end_with_rank_0(job, how):
     begin = time.monotonic()
     done = job(3, "driver_killed.py", how=how)
     pids = next(x for x in done.stdout.splitlines() if x.startswith("pids")).split()[1:]
-    while not all(map(gone, pids)) and time.monotonic() - begin < 40:
-        time.sleep(0.05)
-    assert all(map(gone, pids))
-    assert time.monotonic() - begin < 40  # the start included; the rank in C code would sleep for a minute
+    # Limits with the start; the rank in C code would sleep for a minute.
+    until(lambda: all(map(gone, pids)), "the ranks have ended", 40 - (time.monotonic() - begin))
 
 
 ORDINARY = ("setpriv", "--bounding-set=-net_raw,-net_admin", "--inh-caps=-net_raw,-net_admin")
@@ -214,11 +218,8 @@ def test_all_end_when_the_launcher_is_killed(tmp_path):
     with subprocess.Popen(full, env=env, stdout=subprocess.PIPE, text=True) as launcher:
         pids = launcher.stdout.readline().replace("\0", "").split()[1:]
         launcher.kill()
-    deadline = time.monotonic() + 5
-    while not all(map(gone, pids)) and time.monotonic() < deadline:
-        time.sleep(0.05)
     assert len(pids) == 3
-    assert all(map(gone, pids))
+    until(lambda: all(map(gone, pids)), "the ranks have ended", 5)
 
 
 @pytest.mark.parametrize("launcher", [LAUNCHED, ["mpirun", "--oversubscribe", "-n"]], ids=["ulfm", "plain"])

@@ -15,6 +15,7 @@ import threading
 import time
 
 import windrow as wr
+from support.ranks import await_losses
 
 
 def poison(block, block_id=(), path=""):
@@ -79,8 +80,7 @@ def main(way: str) -> None:
     elif way == "alone":
         for row in wr.cluster().info()[1:]:
             os.kill(row["pid"], signal.SIGKILL)
-        while len(wr.cluster().losses) < 2:
-            time.sleep(0.05)
+        await_losses(2)
         print("alone", flush=True)
         wr.map_blocks(poison, x, dtype=int).compute()
     else:
@@ -99,8 +99,7 @@ def killed_meanwhile(pids, pause, compute):
     thread.start()
     total = compute()
     thread.join()
-    while len(wr.cluster().losses) < len(pids):
-        time.sleep(0.05)
+    await_losses(len(pids))
     return total
 
 

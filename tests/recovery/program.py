@@ -15,6 +15,7 @@ import threading
 import time
 
 import windrow as wr
+from support.ranks import await_losses
 
 SIZE, CHUNK = 1000, 100
 
@@ -48,9 +49,8 @@ timer.start()
 results = [compute()]
 timer.join()
 results.append(compute())
-deadline = time.monotonic() + 20
-while struck.is_set() and not wr.cluster().losses and time.monotonic() < deadline:
-    time.sleep(0.01)
+if struck.is_set():
+    await_losses()
 print(
     json.dumps(
         {

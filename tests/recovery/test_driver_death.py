@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.waiting import until
 from windrow.workers.mpi.deaths.processes import children
 
 PROGRAM = str(Path(__file__).with_name("driver.py"))
@@ -51,11 +52,5 @@ def check(pids: list[int], delay: float) -> None:
     helpers = [pid for rank in pids for pid in children(rank)]
     time.sleep(delay)
     os.kill(pids[0], signal.SIGKILL)
-    deadline = time.monotonic() + 5
-    while alive(pids) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert alive(pids) == []
-    deadline = time.monotonic() + 5
-    while alive(helpers) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert alive(helpers) == []
+    until(lambda: not alive(pids), lambda: f"ranks {alive(pids)} have ended", 5)
+    until(lambda: not alive(helpers), lambda: f"helpers {alive(helpers)} have ended", 5)

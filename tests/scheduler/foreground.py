@@ -11,13 +11,13 @@ import sys
 import time
 
 import windrow as wr
+from support.waiting import until
 
 BLOCKS = 16
 
 
 def slow(block):
     """Take a while that can't be mistaken for a quick computation."""
-    import time
 
     time.sleep(0.15)
     return block + 1
@@ -31,8 +31,7 @@ def count_ended(array: wr.Array) -> int:
 def count_beside(quick: wr.Array) -> int:
     """Return how many blocks of a held array end while a quick computation runs."""
     held = wr.map_blocks(slow, wr.zeros(BLOCKS, chunks=1)).persist()
-    while not count_ended(held):
-        time.sleep(0.01)
+    until(lambda: count_ended(held), "a block has ended")
     before = count_ended(held)
     quick.compute()
     return count_ended(held) - before
@@ -44,8 +43,7 @@ with wr.Cluster(ranks=ranks, memory="64 MiB") if ranks > 1 else wr.Cluster(threa
     light, steps = wr.ones(3).sum(), wr.ones(30_001, chunks=1000).cumsum()[-5:]
     beside = [count_beside(light), count_beside(steps)]
     first, last = (wr.map_blocks(slow, wr.full(BLOCKS, k, chunks=1)).persist() for k in (1, 2))
-    while not count_ended(last):
-        time.sleep(0.01)
+    until(lambda: count_ended(last), "a block has ended")
     if ranks == 1:
         first.sum().compute()
     else:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 from windrow.graph.lowering.stage import Stage
 from windrow.scheduler.ledger.ledger import Ledger
 
@@ -60,9 +61,7 @@ def test_the_engine_stops_planning(monkeypatch, interrupts, phase):
         def asking():
             if len(asked) == 5:
                 os.kill(os.getpid(), signal.SIGUSR1)
-                deadline = time.monotonic() + 10
-                while not stop() and time.monotonic() < deadline:
-                    time.sleep(0.005)
+                until(stop, "the interrupt has come")
             asked.append(stop())
             return asked[-1]
 
@@ -72,9 +71,7 @@ def test_the_engine_stops_planning(monkeypatch, interrupts, phase):
         monkeypatch.setattr(Ledger, phase, watched)
         with pytest.raises(KeyboardInterrupt):
             chain(40).compute()
-        deadline = time.monotonic() + 10
-        while cluster._session.engine.ask(lambda engine: len(engine.ledger.records)) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: not cluster._session.engine.ask(lambda engine: len(engine.ledger.records)), "all is forgotten")
         assert asked == [False] * 5 + [True]
         monkeypatch.undo()
         assert np.isfinite(float(chain(2).sum()))
@@ -130,10 +127,7 @@ def test_interrupts_at_any_moment():
             ledger = engine.ledger
             return [len(engine.jobs), len(ledger.batches), sum(map(len, ledger.given)), len(ledger.records)]
 
-        deadline = time.monotonic() + 10
-        while any(cluster._session.engine.ask(state)) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert cluster._session.engine.ask(state) == [0, 0, 0, 0]
+        until(lambda: not any(cluster._session.engine.ask(state)), lambda: cluster._session.engine.ask(state))
     signal.signal(signal.SIGUSR1, before)
 
 
@@ -201,10 +195,7 @@ def state(engine):
 
 def settle(cluster):
     """Wait until nothing is under way any more."""
-    deadline = time.monotonic() + 20
-    while any(found := cluster._session.engine.ask(state)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert found == [0] * 6
+    until(lambda: not any(cluster._session.engine.ask(state)), lambda: cluster._session.engine.ask(state))
 
 
 def give_up(interrupts, x):
@@ -257,10 +248,7 @@ def test_what_runs_for_nobody_gives_its_threads_back(interrupts, through, end, f
         assert bool(waits) == (function is not loop)  # they still wait
         through()
         settle(cluster)
-    deadline = time.monotonic() + 10
-    while threading.active_count() > before and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert threading.active_count() <= before
+    until(lambda: threading.active_count() <= before, threading.enumerate)
 
 
 @pytest.mark.timeout(120)  # on a machine with much else to do
@@ -286,10 +274,7 @@ def test_interrupts_of_running_blocks_leave_nothing_behind(interrupts):
                 timer.join()
         assert wr.ones(10, chunks=1).sum().compute() == 10
         settle(cluster)
-        deadline = time.monotonic() + 10
-        while len(compute_threads()) > 2 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert len(compute_threads()) == 2, compute_threads()
+        until(lambda: len(compute_threads()) == 2, compute_threads)
 
 
 def test_ctrl_c_while_the_engine_is_looked_at(monkeypatch, interrupts):
@@ -328,15 +313,14 @@ LATE_ERROR = """
 import sys, threading, time
 from contextlib import nullcontext
 from pathlib import Path
-import numpy as np, windrow as wr
+import windrow as wr
+from support.waiting import until
 
 folder = Path(sys.argv[1])
 (folder / "broken").touch()
 
 def wait_for(name):
-    deadline = time.monotonic() + 20
-    while not (folder / name).exists() and time.monotonic() < deadline:
-        time.sleep(0.001)
+    until((folder / name).exists, name, pause=0.001)
 
 def work(block, folder=folder, wait_for=wait_for):
     if not (folder / "broken").exists():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 from windrow.workers.memory import spill
 from windrow.workers.memory.spill import SpillFile
 
@@ -23,12 +24,12 @@ def cluster(memory="64 MiB"):
     """A cluster that has nothing in its arena at the end."""
     with wr.Cluster(threads=2, memory=memory) as made:
         yield made
-        for _ in range(100):
+
+        def is_free():
             gc.collect()
-            if not made.info()[0]["arena_used"]:
-                break
-            time.sleep(0.02)
-        assert made.info()[0]["arena_used"] == 0
+            return not made.info()[0]["arena_used"]
+
+        until(is_free, "the arena is free")
 
 
 def ramp(n):
@@ -123,15 +124,11 @@ def test_as_many_blocks_run_at_once_as_there_are_threads(tmp_path):
     """Each block waits for the others, so that none ends where they are run one after the other."""
 
     def meet(block, block_id):
-        import time
         from pathlib import Path
 
         folder = Path(where)
         (folder / str(block_id[0])).touch()
-        deadline = time.monotonic() + 20
-        while len(list(folder.iterdir())) < 3:
-            assert time.monotonic() < deadline, "alone"
-            time.sleep(0.005)
+        until(lambda: len(list(folder.iterdir())) == 3, "all blocks have begun")
         return block
 
     where = str(tmp_path)

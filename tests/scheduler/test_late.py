@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,4 @@ PROGRAM = str(Path(__file__).with_name("late.py"))
 )
 def test_a_slow_block_stalls_nobody_else(launch, ranks):
     ended = launch(0, PROGRAM, str(ranks), limit=100)
-    assert ended.status == 0, ended.err[-2000:]
-    found = json.loads(ended.last)
-    assert max(found["beside"] + found["after"]) < 4, found  # the slow block takes so long
-    assert not any(found["given"])
+    assert (ended.status, ended.out) == (0, "nothing waited\n"), ended.err[-2000:]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 from windrow.graph.lowering.lower import lower
 from windrow.graph.lowering.plan_cache import StagePlan
 from windrow.scheduler.engine.spiller import victims
@@ -19,9 +20,9 @@ from windrow.scheduler.session.session import _with_sinks
 pytestmark = pytest.mark.timeout(60)
 
 REMADE = """
-import os, signal, sys, time
-import numpy as np
+import time
 import windrow as wr
+from support.ranks import await_losses, kill_a_rank
 
 def slow(block):
     import time
@@ -33,10 +34,8 @@ with wr.Cluster(ranks=3, memory="64 MiB") as cluster:
     wr.wait(kept)
     owners = cluster._session.engine.ask(lambda engine: engine.ledger.records[kept.expr.token].owner.tolist())
     block = next(k for k, owner in enumerate(owners) if owner)
-    pid = next(row["pid"] for row in cluster.info() if row["rank"] == owners[block])
-    os.kill(pid, signal.SIGKILL)
-    while not cluster.losses:
-        time.sleep(0.005)
+    kill_a_rank(lambda rows: next(row for row in rows if row["rank"] == owners[block]))
+    await_losses()
     time.sleep(0.2)
     print(cluster._session.chunk(kept.expr, block).tolist() == list(range(10 * block + 7, 10 * block + 17)))
 """
@@ -243,11 +242,12 @@ def test_chunks_are_freed_though_ctrl_c_comes_meanwhile(monkeypatch, cluster):
     assert interrupts, "the other one holds them"
     kept.pop()
     assert not interrupts
-    deadline = time.monotonic() + 10
-    while cluster.info()[0]["arena_used"] and time.monotonic() < deadline:
+
+    def is_free():
         gc.collect()
-        time.sleep(0.01)
-    assert not cluster.info()[0]["arena_used"]
+        return not cluster.info()[0]["arena_used"]
+
+    until(is_free, "the arena is free")
 
 
 @pytest.mark.ranks

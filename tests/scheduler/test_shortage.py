@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 from windrow.scheduler.ledger.arena import LARGE, ArenaAllocator
 from windrow.workers.memory import spill
 from windrow.workers.memory.memory_limit import Limit
@@ -95,13 +96,6 @@ def slow(block):
     return block
 
 
-def wait_for(seen):
-    deadline = time.monotonic() + 20
-    while not seen() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert seen()
-
-
 def test_one_task_at_a_time_until_there_is_memory(monkeypatch, caplog):
     caplog.set_level(logging.WARNING, "windrow")
     with wr.Cluster(threads=3, memory="64 MiB") as cluster:
@@ -111,12 +105,12 @@ def test_one_task_at_a_time_until_there_is_memory(monkeypatch, caplog):
         total = float(kept.sum())
         limited = press(monkeypatch, cluster, 900 * MIB)
         x = wr.map_blocks(slow, wr.zeros(40, chunks=1), dtype=float).persist()
-        wait_for(lambda: engine.spiller.pressed)
+        until(lambda: engine.spiller.pressed, "memory is short")
         time.sleep(0.2)  # what had begun before has ended
         assert all(engine.ask(lambda engine: len(engine.ledger.batches)) <= 1 for _ in range(20))
-        wait_for(lambda: engine.local.spills)
+        until(lambda: engine.local.spills, "something is spilled")
         limited.now = 0
-        wait_for(lambda: not engine.spiller.pressed)
+        until(lambda: not engine.spiller.pressed, "there is memory again")
         wr.wait(x)
         assert float(x.sum()) == 0
         assert float(kept.sum()) == total, "spilled chunks are read again"
@@ -215,11 +209,11 @@ def test_places_stay_while_they_are_written(monkeypatch):
         other = (wr.arange(MIB // 2, chunks=MIB // 16) * 3.0).persist()
         wr.wait(other)
         go.set()
-        wait_for(lambda: not engine.spiller.pending)
+        until(lambda: not engine.spiller.pending, "all is spilled")
         assert same
         assert float(other.sum()) == 3.0 * (MIB // 2) * (MIB // 2 - 1) / 2
         other.release()
-        wait_for(lambda: not engine.ask(lambda engine: engine.ledger.arenas[0].used))
+        until(lambda: not engine.ask(lambda engine: engine.ledger.arenas[0].used), "the arena is free")
 
 
 NEAR = """

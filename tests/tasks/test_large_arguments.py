@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 from windrow.scheduler.tasks import snapshots
 from windrow.workers.wire.task_messages import TaskOrder
 
@@ -153,15 +154,13 @@ def test_what_a_task_took_goes_with_it():
     """A thread that is free holds nothing of what it ran."""
     with wr.Cluster(threads=1):
         assert wr.submit(len, list(range(50_000))).result() == 50_000
-        deadline = time.monotonic() + 10
-        while (left := large_orders()) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert not left
+        until(lambda: not large_orders(), large_orders)
 
 
 PROGRAM = """
-import os, signal, time
+import os, time
 import numpy as np, windrow as wr
+from support.ranks import kill_a_rank
 
 a = np.arange(200_000.0)
 
@@ -178,8 +177,7 @@ found = wr.gather([wr.submit(first, a, i) for i in range(20)])
 a[0] = 100.0
 again = [wr.submit(given, a, i) for i in range(6)]
 wr.gather([wr.submit(first, a, 0)])
-victims = [r for r in wr.cluster().info() if r["rank"]]
-os.kill(victims[-1]["pid"], signal.SIGKILL)
+kill_a_rank()
 sums = [float(each.result()[0]) for each in again]
 print([value for value, _ in found] == [float(i) for i in range(20)], len({pid for _, pid in found}) > 1, sums)
 """

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 from windrow.arrays.tasks.calls import _Numbers
 from windrow.scheduler.session.cluster import session
 from windrow.scheduler.tasks.record import NUMBERS
@@ -131,10 +132,7 @@ def test_callbacks_and_cancelling():
         future, ended = wr.submit(add, 1), []
         future.add_done_callback(lambda done: ended.append(done.result()))
         future.result(20)
-        for _ in range(2000):
-            if ended:
-                break
-            time.sleep(0.005)
+        until(lambda: ended, "the callback is called")
         return ended
 
     def wait_for_callback():
@@ -182,11 +180,7 @@ def test_a_thousand_within_each_other():
 
     assert wr.submit(deep, 1000).result(50) == 1000
     assert wr.submit(lambda: sum(wr.gather(wr.map(add, range(1000))))).result(50) == 500_500
-    for _ in range(500):
-        if count_threads() < before + 50:
-            break
-        time.sleep(0.01)
-    assert count_threads() < before + 50, "one thread too many ends"
+    until(lambda: count_threads() < before + 50, "one thread too many ends")
 
 
 def test_a_bound_for_those_that_wait(monkeypatch):
@@ -203,12 +197,12 @@ def test_a_bound_for_those_that_wait(monkeypatch):
 
 def check_none_left():
     board = session().calls.provided(BoardMessage).board
-    for _ in range(1000):
+
+    def is_empty():
         session().engine.transport.wake()  # which lets go of what is small by the way
-        if not board.records:
-            break
-        time.sleep(0.01)
-    assert not board.records
+        return not board.records
+
+    until(is_empty, lambda: board.records)
     assert all(site.used == site.bytes == 0 for site in board.sites)
 
 
@@ -224,8 +218,7 @@ def test_what_a_cancelled_task_submitted_is_cancelled(tmp_path, running):
         return wr.gather(futures)
 
     future = wr.submit(outer, tmp_path)
-    while not (tmp_path / "begun").exists():
-        time.sleep(0.01)
+    until((tmp_path / "begun").exists, "a task has begun")
     assert not future.cancel()
     assert future.cancel(running=True)
     del future
@@ -264,11 +257,7 @@ def test_what_a_task_leaves_behind_goes_on(tmp_path):
         path.touch()
 
     assert wr.submit(lambda: wr.submit(note, tmp_path / "a") and None).result(20) is None
-    for _ in range(500):
-        if (tmp_path / "a").exists():
-            break
-        time.sleep(0.01)
-    assert (tmp_path / "a").exists()
+    until((tmp_path / "a").exists, "the inner task has run")
 
 
 def test_memory_is_free_for_what_is_waited_for():

@@ -64,15 +64,12 @@ def test_an_interrupt_ends_the_wait(programs):
 
 
 FORKED = """
-import os, sys, time
+import os, sys
+from pathlib import Path
 import windrow as wr
+from support.waiting import until
 
-def until(path, limit=30):
-    deadline = time.monotonic() + limit
-    while not os.path.exists(path) and time.monotonic() < deadline:
-        time.sleep(0.01)
-
-future = wr.Executor().submit(until, sys.argv[1])
+future = wr.Executor().submit(until, Path(sys.argv[1]).exists, "the fork has looked", 30)
 if os.fork():
     os.wait()
     print(future.done())

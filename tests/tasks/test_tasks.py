@@ -9,11 +9,13 @@ import pickle
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 
 
 def add(a, b=1):
@@ -183,8 +185,9 @@ def test_futures_travel_among_arguments_alone():
 
 
 CYCLES = """
-import gc, time, weakref
+import gc, weakref
 import windrow as wr
+from support.waiting import until
 
 future = wr.submit(divmod, 1, 0)
 try:
@@ -194,9 +197,7 @@ except ZeroDivisionError:
 gc.disable()
 gone = weakref.ref(future)
 del future
-deadline = time.monotonic() + 5  # the thread that told it may not be through
-while gone() is not None and time.monotonic() < deadline:
-    time.sleep(0.001)
+until(lambda: gone() is None, "the future is gone")  # the thread that told it may not be through
 print(gone() is None)
 """
 
@@ -224,7 +225,12 @@ def test_small_results_cut_lineage():
     assert wr.submit(add, future).result() == 46
 
 
-def test_executor():
+def pass_gate(folder, number):
+    (folder / str(number)).touch()
+    until((folder / "gate").exists, "the gate is open")
+
+
+def test_executor(tmp_path):
     with wr.Executor(retries=1) as executor:
         assert executor.submit(add, 1).result() == 2
         assert list(executor.map(add, range(5), range(5))) == [0, 2, 4, 6, 8]
@@ -233,10 +239,16 @@ def test_executor():
     with pytest.raises(RuntimeError, match="after shutdown"):
         executor.submit(add, 1)
     executor = wr.Executor()
-    futures = [executor.submit(time.sleep, 0.2) for _ in range(20)]
+    futures = [executor.submit(pass_gate, tmp_path, number) for number in range(20)]
+    until(lambda: os.listdir(tmp_path), "a task has begun")
+    gate = threading.Timer(0.2, (tmp_path / "gate").touch)
+    gate.start()
     executor.shutdown(cancel_futures=True)
-    assert sum(f.cancelled() for f in futures) >= 10
+    gate.join()
     assert all(f.done() for f in futures)
+    begun = {number for number in range(20) if (tmp_path / str(number)).exists()}
+    assert {number for number, f in enumerate(futures) if not f.cancelled()} == begun
+    assert len(begun) < 20
 
 
 def test_asyncio():
@@ -294,11 +306,7 @@ def test_results_go_with_their_futures():
     assert large.result().sum() == 100_000
     assert service.find(number)[0]
     del large
-    for _ in range(500):
-        if not service.find(number)[0]:
-            break
-        time.sleep(0.01)
-    assert not service.find(number)[0]
+    until(lambda: not service.find(number)[0], "the result is forgotten")
     board = session().engine.local.calls.provided(BoardMessage).board
     assert number not in board.records
 
@@ -427,15 +435,9 @@ def test_programs_end_with_their_cluster(tmp_path):
     place = tmp_path / "pid"
     with wr.Cluster(threads=1):
         wr.submit(["sh", "-c", f"echo $$ > {place}; exec sleep 20"])
-        while not (place.exists() and place.read_text().strip()):
-            time.sleep(0.01)
-    for _ in range(500):
-        try:
-            os.kill(int(place.read_text()), 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.01)
-    pytest.fail("the program goes on")
+        until(lambda: place.exists() and place.read_text().strip(), "the program runs")
+    pid = int(place.read_text())
+    until(lambda: not Path(f"/proc/{pid}").exists(), "the program has ended")
 
 
 class Sulky:
@@ -485,8 +487,7 @@ def test_functions_that_use_futures_are_refused():
 def test_what_stays_in_compiled_code_is_cancelled_while_nothing_else_happens():
     with wr.Cluster(threads=1):
         future = wr.submit(time.sleep, 4)
-        while not future.running():
-            time.sleep(0.01)
+        until(future.running, "the task runs")
         time.sleep(0.1)
         assert future.cancel(running=True)
         assert wr.submit(add, 1).result(20) == 2

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import windrow as wr
+from support.waiting import until
 from windrow.graph.errors import ClusterError
 from windrow.scheduler.session.cluster import session
 from windrow.workers.wire.protocol import RankMessage
@@ -151,19 +152,14 @@ def test_cancelling_ends_what_a_block_waits_for(calls):
     assert wr.arange(3).sum().compute() == 3
     assert time.monotonic() - begin < 5
     calls._transport.wake()
-    deadline = time.monotonic() + 5
-    while calls._waiting and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not calls._waiting
+    until(lambda: not calls._waiting, "nobody waits")
 
 
 def test_a_block_that_has_begun_is_not_ended_for_another_rank_to_take_it(calls):
     asked = []
     calls.serve(Say, asked.append)
     x = wr.map_blocks(lambda block: block + own_calls().ask(0, Say(), limit=30), wr.zeros(1), dtype="f8").persist()
-    deadline = time.monotonic() + 10
-    while not asked and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: asked, "the block asks")
     engine = session().engine
     engine.ask(lambda engine: engine.recall(list(engine.ledger.batches.values()), unwanted=False))
     engine.ask(lambda engine: engine.recall(list(engine.ledger.batches.values()), unwanted=False))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import Future
 
 import numpy as np
 import pytest
 
+from support.waiting import until
 from windrow.workers.rank.compute import ComputeThreads
 from windrow.workers.rank.interrupts import Interrupted, forget, interrupt, interruptible
 from windrow.workers.wire.embedded import EmbeddedTransport
@@ -22,13 +22,6 @@ pytestmark = pytest.mark.timeout(60)
 def call(number, function):
     with interruptible(number):
         return function()
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 def interrupt_each(poll, count):
@@ -46,9 +39,9 @@ def interrupt_each(poll, count):
     thread = threading.Thread(target=run)
     thread.start()
     for k in range(count):
-        wait_for(lambda k=k: begun[0] == k)
+        until(lambda k=k: begun[0] == k, f"call {k} has begun", pause=0.001)
         interrupt(thread.ident, k)
-        wait_for(lambda k=k: len(ended) > k)
+        until(lambda k=k: len(ended) > k, f"call {k} has ended", pause=0.001)
     thread.join(20)
     return ended
 
@@ -126,7 +119,7 @@ def test_a_module_is_imported_whole_before_an_interrupt_comes(tmp_path, monkeypa
 
     thread = threading.Thread(target=run)
     thread.start()
-    wait_for(lambda: hasattr(sys.modules.get("long_to_import"), "begun"))
+    until(lambda: hasattr(sys.modules.get("long_to_import"), "begun"), "the import has begun", pause=0.001)
     interrupt(thread.ident, 1)
     thread.join(20)
     forget(thread.ident)
@@ -156,19 +149,19 @@ def test_a_call_that_takes_no_notice_is_left_and_another_thread_goes_on():
     compute = ComputeThreads(transport, 1, run, events.append)
     compute.put(1)
     compute.put(2)
-    wait_for(lambda: compute.busy)
+    until(lambda: compute.busy, "it computes", pause=0.001)
     compute.end([1, 5])
     compute.end([1])  # twice
     compute.leave()
     assert not events  # it has some time to take notice
-    wait_for(lambda: compute.leave() or len(events) == 2)
+    until(lambda: compute.leave() or len(events) == 2, events, pause=0.001)
     assert events == [Left(0, 1), Done(0, 2, 1.0)]  # on a thread with another slot
     go_on.set()
-    wait_for(lambda: len(events) == 3)
+    until(lambda: len(events) == 3, events, pause=0.001)
     assert events[2] == Done(0, 1, 0.0)
-    wait_for(lambda: not compute.busy)
+    until(lambda: not compute.busy, "it has ended", pause=0.001)
     compute.put(3)
-    wait_for(lambda: len(events) == 4)
+    until(lambda: len(events) == 4, events, pause=0.001)
     assert events[3].seconds == 1.0  # the thread that was left has ended
     compute.close()
     assert np.size(transport.arena(0)) == 1 << 16

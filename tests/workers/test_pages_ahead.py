@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 
+from support.waiting import until
 from windrow.workers.memory.arena_prefault import LEAST, STEP, PagesAhead
 
 
@@ -39,9 +40,7 @@ def test_as_much_again_is_made():
     time.sleep(0.05)
     assert resident(memory, arena)[0] == 0, "not while something is computed"
     idle[0] = True
-    deadline = time.monotonic() + 20
-    while resident(memory, arena)[1] < 2 * high - STEP and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: resident(memory, arena)[1] >= 2 * high - STEP, "the pages are there")
     made, end = resident(memory, arena)
     assert 2 * high - STEP <= end <= 2 * high + STEP
     assert made <= high + STEP

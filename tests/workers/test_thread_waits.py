@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from support.waiting import until
 from windrow.workers.gangs.threads.thread_comm import Deadlock, Revoked, make_comms
 
 FOUND = runpy.run_path(str(Path(__file__).parent / "gang_programs.py"))
@@ -49,8 +50,7 @@ def test_a_deadlock_of_some_is_told_while_another_computes():
             comm.barrier()
 
     def look():
-        while not any(x.gang.failure for x in made):
-            time.sleep(0.01)
+        until(lambda: any(x.gang.failure for x in made), "a member has failed")
         on.set()
 
     made = make_comms(1)

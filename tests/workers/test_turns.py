@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+from support.waiting import until
 from windrow.workers.mpi.messages import mpi_lock as turns
 from windrow.workers.mpi.messages.mpi_lock import MpiLock
 
@@ -31,10 +32,7 @@ def test_one_is_alone_while_the_other_goes_on_often():
             time.sleep(1e-4)
             met.append(len(inside))
         before = len(counted)
-        deadline = time.monotonic() + 5
-        while len(counted) == before and time.monotonic() < deadline:
-            time.sleep(1e-5)
-        assert len(counted) > before, "it goes on"
+        until(lambda before=before: len(counted) > before, "it goes on", pause=1e-5)
     ended.set()
     thread.join(5)
     assert not any(met)
@@ -51,8 +49,7 @@ def test_neither_waits_for_ever(monkeypatch):
 
     thread = threading.Thread(target=late, daemon=True)
     thread.start()
-    while not both._until:
-        time.sleep(1e-4)
+    until(lambda: both._until, "the other one waits", pause=1e-4)
     with both:
         assert thread.is_alive(), "who agrees waits for a rank that is late: the engine goes on"
     with both:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 import windrow.graph.lowering.stage
+from support.waiting import until
 
 OPERATIONS = {
     "add": lambda x, y: x * 2 + y,
@@ -175,7 +176,6 @@ def test_states_while_it_runs(tmp_path):
 
     def gated(block, block_id):
         import os
-        import time
 
         while block_id[0] and not os.path.exists(path):
             time.sleep(0.01)
@@ -321,22 +321,19 @@ def test_a_long_history():
             x = (x * 1.5 + 1).persist()
         wr.wait(x)
         kept = 1 + 300 - 256 + 1  # the copy, what was copied, and what came after it
-        deadline = time.monotonic() + 20  # the copy is made behind what else is computed
-        while len(x.graph("tasks")) != kept and time.monotonic() < deadline:
-            time.sleep(0.01)
+        # The copy is made behind what else is computed.
+        until(lambda: len(x.graph("tasks")) == kept, lambda: len(x.graph("tasks")))
         assert len(nx.dag_longest_path(x.graph("stages"))) == kept
-        assert len(x.graph("tasks")) == kept
 
 
 PROGRAM = """
 import json
-import os
-import signal
-import time
 
 import networkx as nx
 import numpy as np
 import windrow as wr
+from support.ranks import await_losses, kill_a_rank
+from support.waiting import until
 
 x = wr.random.default_rng(0).normal(size=(1200, 800), chunks=(100, 200))
 kept = x.persist()
@@ -359,13 +356,10 @@ def look():
 
 before = look()
 victim = before[0] or 2
-os.kill(wr.cluster().info()[victim]["pid"], signal.SIGKILL)
-limit = time.monotonic() + 20
-while not wr.cluster().losses and time.monotonic() < limit:
-    time.sleep(0.01)
+kill_a_rank(lambda rows: rows[victim - 1])
+await_losses()
 wr.wait(kept, y)
-while -1 in y.owners() or -1 in kept.owners():
-    time.sleep(0.01)
+until(lambda: not (-1 in y.owners() or -1 in kept.owners()), "all chunks are there")
 print(json.dumps([victim, before, look()]))
 """
 

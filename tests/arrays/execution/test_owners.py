@@ -11,23 +11,20 @@ import windrow as wr
 
 PROGRAM = """
 import json
-import os
-import signal
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 import windrow as wr
+from support.ranks import await_losses, kill_a_rank
+from support.waiting import until
 
 def meet(block, folder):
     # Waits until each rank has begun a task: where one comes late, others would have taken all.
     if not folder.exists():  # a chunk is made again
         return block
     (folder / str(wr.arena().rank)).touch()
-    limit = time.monotonic() + 20
-    while len(list(folder.iterdir())) < 3 and time.monotonic() < limit:
-        time.sleep(0.01)
+    until(lambda: len(list(folder.iterdir())) == 3, "all ranks have begun")
     return block
 
 def all_owners():
@@ -45,10 +42,8 @@ y = wr.from_array(np.ones((400, 400)), chunks=200).persist()
 wr.wait(x, small, y)
 sums = [float(x.sum()), float(small.sum()), float(y.sum())]
 before, chunks = all_owners(), held()
-os.kill(wr.cluster().info()[2]["pid"], signal.SIGKILL)
-limit = time.monotonic() + 20
-while not wr.cluster().losses and time.monotonic() < limit:
-    time.sleep(0.01)
+kill_a_rank()
+await_losses()
 assert sums == [float(x.sum()), float(small.sum()), float(y.sum())]
 print(json.dumps([before, chunks, all_owners(), held(), wr.cluster().losses]))
 """

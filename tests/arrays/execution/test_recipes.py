@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import operator
 import textwrap
-import time
 
 import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 from windrow.scheduler.session.cluster import Cluster
 from windrow.scheduler.session.session import Session
 
@@ -183,10 +183,8 @@ def test_recipes_run_once_and_hold_nothing(runs):
             np.testing.assert_array_equal((y + 0).compute(), e)
             assert runs == ["run"]
         gc.collect()
-        end = time.monotonic() + 10  # what a job read is forgotten after its result is there
-        while records := cluster._session.engine.ask(lambda engine: sorted(engine.ledger.records)):
-            assert time.monotonic() < end, records
-            time.sleep(0.01)
+        # What a job read is forgotten after its result is there.
+        until(lambda: not cluster._session.engine.ask(lambda engine: len(engine.ledger.records)), "all is forgotten")
         np.testing.assert_array_equal(found[1][:7].compute(), expected[1][:7])
     for y, e in zip(found, expected, strict=True):  # on another cluster
         runs.clear()

@@ -36,12 +36,11 @@ except ZeroDivisionError:
 """
 
 LOST = """
-import os
-import signal
 import time
 from pathlib import Path
 
 import windrow as wr
+from support.ranks import await_losses, kill_a_rank
 
 gate = Path("closed")
 
@@ -55,9 +54,8 @@ x = wr.map_blocks(slow, wr.ones(30, chunks=1), dtype=float).persist()
 wr.wait(x)
 victim = x.owners().max()
 gate.touch()
-os.kill(wr.cluster().info()[victim]["pid"], signal.SIGKILL)
-while not wr.cluster().losses:
-    time.sleep(0.001)
+kill_a_rank(lambda rows: rows[victim - 1])
+await_losses()
 try:
     wr.wait(x, timeout=0.05)
 except wr.WaitTimeout:

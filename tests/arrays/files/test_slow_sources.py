@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 
 PROGRAM = Path(__file__).parent / "programs" / "slow_sources.py"
 
@@ -41,9 +41,7 @@ def test_a_lock_is_checked():
 
 def wait_for(path):
     """Wait until a file is there: a function's blocks and a test tell each other so."""
-    deadline = time.monotonic() + 10
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(path.exists, path)
 
 
 def test_what_a_failed_computation_has_read_is_not_given_to_the_next(tmp_path):

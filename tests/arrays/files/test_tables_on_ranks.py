@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 
 pytest.importorskip("tifffile")
 pytest.importorskip("imageio")
@@ -71,17 +72,14 @@ def test_a_kill_leaves_whole_files_or_none(tmp_path, programs, seed):
         if seed % 2:
             assert writer.stdout is not None
             writer.stdout.readline()
-        deadline = time.monotonic() + 30
-        while not os.listdir(tmp_path) and time.monotonic() < deadline:
-            time.sleep(0.001)
+        until(lambda: os.listdir(tmp_path), "something is written", 30, 0.001)
         time.sleep(random.Random(seed).uniform(0, 0.6))
     finally:
         os.killpg(writer.pid, signal.SIGKILL)
         writer.wait(20)
         if writer.stdout is not None:
             writer.stdout.close()
-    while alive(str(tmp_path)):  # ranks end when the launcher has gone
-        time.sleep(0.01)
+    until(lambda: not alive(str(tmp_path)), "the ranks end, as the launcher has")
     whole(tmp_path)
     for name, write in (("stack", wr.to_npy_stack), ("parquet", wr.to_parquet)):
         write(tmp_path / name, wr.ones((40, 50), chunks=(9, 50)), overwrite=True)

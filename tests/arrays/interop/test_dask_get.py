@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 
 dask = pytest.importorskip("dask")
 
@@ -243,11 +244,7 @@ def test_nothing_is_left_on_the_board():
         plus(dask.delayed(divmod)(1, 0)).compute()
     x = da.ones((40, 40), chunks=10)
     assert (x @ x).sum().compute() == 64_000
-    for _ in range(500):
-        if not board.records.keys() - before:
-            break
-        time.sleep(0.01)
-    assert [r.name for r in board.records.values() if r.number not in before] == []
+    until(lambda: not board.records.keys() - before, lambda: [r.name for r in board.records.values()])
 
 
 def test_other_inner_parts_of_dask_are_told(monkeypatch):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 
 
 @pytest.fixture
@@ -121,10 +122,7 @@ def test_cancelling_ends_a_wait(space):
     persisted = wr.map_blocks(wait, wr.zeros(3), dtype="f8").persist()
     space.get("begun", timeout=10)
     del persisted
-    deadline = time.monotonic() + 5
-    while wr.cluster().info()[0]["state"] == "busy" and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert wr.cluster().info()[0]["state"] == "idle"
+    until(lambda: wr.cluster().info()[0]["state"] == "idle", "the rank is idle")
 
 
 def test_memory_is_counted_and_given_back(space):

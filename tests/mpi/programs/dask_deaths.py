@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import signal
 import sys
 import threading
 import time
@@ -13,9 +12,9 @@ import dask.array as da
 import numpy as np
 
 import windrow as wr
+from support.ranks import await_losses, kill_a_rank
 
 chance = random.Random(int(sys.argv[1]))
-ranks = [row["pid"] for row in wr.cluster().info()][1:]
 dask.config.set(scheduler=wr.dask.get)
 
 
@@ -29,15 +28,10 @@ def pid(_):
     return np.array([os.getpid()])
 
 
-def kill():
-    time.sleep(chance.random())
-    os.kill(ranks[chance.randrange(len(ranks))], signal.SIGKILL)
-
-
 pids = da.zeros(40, chunks=1).map_blocks(pid, dtype=int, meta=np.zeros(0, int)).compute()
 target = np.zeros(20_000)
 lock = threading.Lock()
-threading.Thread(target=kill).start()
+threading.Timer(chance.random(), kill_a_rank, [chance.choice]).start()
 x = da.arange(200_000, chunks=10_000).map_blocks(slow).persist()
 lazy = (wr.arange(1000, chunks=100) * 2).to_dask()
 right = []
@@ -49,8 +43,7 @@ for _turn in range(4):
     right.append(bool((target == np.arange(1, 20_001)).all()))
     y = x.reshape(400, 500)
     right.append(bool((y.T @ y)[0, 0].compute() == (np.arange(1, 200_001, 500) ** 2).sum()))
-while not wr.cluster().losses:
-    time.sleep(0.01)
+await_losses()
 right.append(int(x.sum().compute()) == 100_000 * 200_001)
 right.append(int(wr.from_dask(da.arange(100, chunks=9) + 1).sum().compute()) == 5050)
 held = dask.delayed(lambda a, b: type(b).__name__)(1, lock)

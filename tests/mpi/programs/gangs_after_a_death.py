@@ -1,11 +1,9 @@
 """Rank programs that name, or count, a rank that was lost before. Prints what each gave, as JSON."""
 
 import json
-import os
-import signal
-import time
 
 import windrow as wr
+from support.ranks import await_losses, kill_a_rank
 
 x = wr.arange(10, chunks=1)
 
@@ -21,10 +19,8 @@ def refused(members):
         return str(error)
 
 
-(pid,) = (row["pid"] for row in wr.cluster().info() if row["rank"] == 1)
-os.kill(pid, signal.SIGKILL)
-while not wr.cluster().losses:
-    time.sleep(0.01)
+kill_a_rank(lambda rows: rows[0])
+await_losses()
 found = {"named": wr.spmd(look, x, members=[0, 1]), "counted": wr.spmd(look, x, members=3)}
 found |= {"other": wr.spmd(look, x, members=[1]), "errors": [refused([0, 3]), refused(4)]}
 print(json.dumps(found))

@@ -1,9 +1,7 @@
 """Members take jobs out of a space and put results there; argv: how many ranks are killed at random moments."""
 
 import json
-import os
 import random
-import signal
 import sys
 import threading
 import time
@@ -11,6 +9,7 @@ import time
 import numpy as np
 
 import windrow as wr
+from support.ranks import kill_a_rank
 
 JOBS = 40
 kills = int(sys.argv[1]) if len(sys.argv) > 1 else 0
@@ -30,9 +29,8 @@ def work(comm, space):
 
 
 def kill():
-    alive = wr.cluster().info()[1:]
-    if len(alive) > 1:
-        os.kill(random.choice(alive)["pid"], signal.SIGKILL)
+    if len(wr.cluster().info()) > 2:
+        kill_a_rank(random.choice)
 
 
 def run(space):

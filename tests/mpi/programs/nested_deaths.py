@@ -11,11 +11,11 @@ import time
 import numpy as np
 
 import windrow as wr
+from support.ranks import kill_a_rank
 from windrow.scheduler.session.cluster import session
 from windrow.workers.wire.task_messages import BoardMessage
 
 chance = random.Random(int(sys.argv[1]))
-ranks = [row["pid"] for row in wr.cluster().info()][1:]
 
 
 def make(k):
@@ -51,12 +51,7 @@ def deadly():
     return wr.submit(end_rank).result()
 
 
-def kill():
-    time.sleep(2 * chance.random())
-    os.kill(ranks[chance.randrange(len(ranks))], signal.SIGKILL)
-
-
-threading.Thread(target=kill).start()
+threading.Timer(2 * chance.random(), kill_a_rank, [chance.choice]).start()
 right = []
 while len(right) < 4 or not wr.cluster().losses:
     one, two, three = wr.submit(tree, 0, 64), wr.submit(fibonacci, 8), wr.submit(tree, 0, 30)

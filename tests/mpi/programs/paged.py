@@ -2,14 +2,12 @@
 
 import gc
 import json
-import os
-import signal
 import sys
-import time
 
 import numpy as np
 
 import windrow as wr
+from support.ranks import await_losses, kill_a_rank
 
 SIZE, TASKS = 200_000, 40
 known = np.arange(SIZE) ** 2
@@ -37,10 +35,8 @@ changed = known.copy()
 changed[5000:5100] = -1
 found["second"] = bool((second.compute() == changed).all())
 found["picked"] = bool((picked.compute() == changed[::-7]).all())
-victim = wr.cluster().info()[-1]
-os.kill(victim["pid"], signal.SIGKILL)
-while not wr.cluster().losses:
-    time.sleep(0.01)
+victim = kill_a_rank()
+await_losses()
 found["first"] = bool((first.compute() == known).all())
 found["recomputed"] = wr.cluster().losses[0]
 first = second = None

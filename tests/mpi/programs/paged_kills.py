@@ -2,9 +2,7 @@
 
 import gc
 import json
-import os
 import random
-import signal
 import sys
 import threading
 import time
@@ -12,6 +10,7 @@ import time
 import numpy as np
 
 import windrow as wr
+from support.ranks import await_losses, kill_a_rank
 
 SEED = int(sys.argv[1])
 SIZE, TASKS = 60_000, 60
@@ -19,7 +18,6 @@ chance = random.Random(SEED)
 v = wr.shared.array(np.arange(SIZE), page="4 KiB")
 expected = np.arange(SIZE)
 x = wr.arange(SIZE, chunks=SIZE // TASKS)
-ranks = [row["pid"] for row in wr.cluster().info()][1:]
 
 
 def step(block):
@@ -28,12 +26,7 @@ def step(block):
     return v[(block * 7) % SIZE]
 
 
-def kill():
-    time.sleep(chance.random() * 1.2)
-    os.kill(ranks[chance.randrange(len(ranks))], signal.SIGKILL)
-
-
-threading.Thread(target=kill).start()
+threading.Timer(chance.random() * 1.2, kill_a_rank, [chance.choice]).start()
 right, kept = [], []
 for turn in range(6):
     before = expected.copy()
@@ -45,8 +38,7 @@ for turn in range(6):
         v.update(slice(turn * 1000, turn * 1000 + 500), turn)
         expected[turn * 1000 : turn * 1000 + 500] = turn
     right.append(bool((v[:] == expected).all()))
-while not wr.cluster().losses:
-    time.sleep(0.01)
+await_losses()
 right += [bool((y.compute() == known).all()) for y, known in kept]
 right.append(bool((v[:] == expected).all()))
 kept = y = None

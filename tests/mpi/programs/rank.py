@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from support.transports import collect as collect
 from windrow.workers.mpi.start.start import join_spawned, leave, spawn, world
 from windrow.workers.wire.transport import RanksLost
 
@@ -48,15 +49,6 @@ def read(link, rank, region, limit=LIMIT):
     while not ended and time.monotonic() < end:
         link.poll(0.5)
     return (ended[0] if ended else None), into
-
-
-def collect(link, count, limit=LIMIT):
-    """Poll until `count` events are here; fewer when the limit passes."""
-    found = []
-    end = time.monotonic() + limit
-    while len(found) < count and time.monotonic() < end:
-        found += link.poll(0.5)
-    return found
 
 
 def serve(link):

@@ -1,19 +1,17 @@
 """A rank is killed at a random moment while objects are shared and used; argv: the seed. Prints "right"."""
 
-import os
 import random
-import signal
 import sys
 import threading
 
 import numpy as np
 
 import windrow as wr
+from support.ranks import kill_a_rank
 
 random.seed(int(sys.argv[1]))
 x = wr.arange(60_000, chunks=1000)
-victim = random.choice(wr.cluster().info()[1:])["pid"]
-threading.Timer(random.uniform(0, 0.15), os.kill, (victim, signal.SIGKILL)).start()
+threading.Timer(random.uniform(0, 0.15), kill_a_rank, [random.choice]).start()
 expected = np.arange(60_000)
 for k in range(12):
     table = wr.shared.object({"table": np.arange(60_000) * k, "more": [np.ones(1000), "text"]})

@@ -2,14 +2,13 @@
 
 import gc
 import json
-import os
-import signal
 import sys
 import time
 
 import numpy as np
 
 import windrow as wr
+from support.ranks import await_losses, kill_a_rank
 
 SIZE = 200_000
 table = wr.shared.object({"square": np.arange(SIZE) ** 2, "name": "table"})
@@ -34,10 +33,8 @@ found = {"places": wr.spmd(look)}
 x = wr.arange(SIZE, chunks=SIZE // 40)
 y = wr.map_blocks(lambda block: table["square"][block], x, dtype=np.int64).persist()
 wr.wait(y)
-victim = wr.cluster().info()[-1]
-os.kill(victim["pid"], signal.SIGKILL)
-while not wr.cluster().losses:
-    time.sleep(0.01)
+victim = kill_a_rank()
+await_losses()
 found["right"] = bool((y.compute() == np.arange(SIZE) ** 2).all())
 found["shared"] = [row["shared"] for row in wr.cluster().info()]
 nested = wr.shared.object({"table": table})

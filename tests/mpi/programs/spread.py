@@ -1,14 +1,12 @@
 """Small arrays whose chunks are spread over the ranks, before and after one is killed. JSON."""
 
 import json
-import os
-import signal
 import sys
-import time
 
 import numpy as np
 
 import windrow as wr
+from support.ranks import await_losses, kill_a_rank
 
 
 def counts(x):
@@ -23,9 +21,8 @@ found["spread"] = [counts(kept), counts(doubled)]
 found["host"] = counts(wr.from_array(np.arange(90), chunks=10).persist(spread=True))
 found["users"] = counts(wr.map_blocks(np.negative, kept).persist(spread=True))
 found["same"] = bool((doubled.compute() == np.arange(30_000) * 4.0).all())
-os.kill(wr.cluster().info()[-1]["pid"], signal.SIGKILL)
-while not wr.cluster().losses:
-    time.sleep(0.01)
+kill_a_rank()
+await_losses()
 found["after"] = [bool((kept.compute() == np.arange(30_000) * 2.0).all()), counts((x + 1).persist(spread=True))]
 json.dump(found, sys.stdout)
 print()

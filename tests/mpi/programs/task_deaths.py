@@ -1,9 +1,7 @@
 """Tasks through kills at random moments: results that stay on ranks, and what takes them. JSON. argv: seed."""
 
 import json
-import os
 import random
-import signal
 import sys
 import threading
 import time
@@ -11,9 +9,9 @@ import time
 import numpy as np
 
 import windrow as wr
+from support.ranks import await_losses, kill_a_rank
 
 chance = random.Random(int(sys.argv[1]))
-ranks = [row["pid"] for row in wr.cluster().info()][1:]
 
 
 def make(k):
@@ -30,12 +28,7 @@ def total(parts):
     return int(sum(p[0] for p in parts))
 
 
-def kill():
-    time.sleep(chance.random())
-    os.kill(ranks[chance.randrange(len(ranks))], signal.SIGKILL)
-
-
-threading.Thread(target=kill).start()
+threading.Timer(chance.random(), kill_a_rank, [chance.choice]).start()
 x = (wr.arange(100_000, chunks=10_000) + 1).persist()
 right = []
 for _turn in range(4):
@@ -50,8 +43,7 @@ for _turn in range(4):
     right.append([f.result()[-1] for f in kept] == [2 * k for k in range(0, 40, 7)])
     right.append(wr.gather(small) == [k * k for k in range(300)])
     right.append(seen.result() == 5_000_050_000)
-while not wr.cluster().losses:
-    time.sleep(0.01)
+await_losses()
 right.append([f.result()[0] for f in kept] == [2 * k for k in range(0, 40, 7)])
 again = [wr.submit(np.add, f, 1) for f in kept]
 right.append([f.result()[0] for f in again] == [2 * k + 1 for k in range(0, 40, 7)])

@@ -1,9 +1,7 @@
 """After a death the communicator of those left fails on one rank alone: the gang runs all the same. It prints it."""
 
-import os
-import signal
-
 import windrow as wr
+from support.ranks import kill_a_rank
 
 
 def spoil(comm):
@@ -29,7 +27,7 @@ def spoil(comm):
 
 
 wr.spmd(spoil)
-os.kill(wr.cluster().info()[2]["pid"], signal.SIGKILL)
+kill_a_rank(lambda rows: rows[1])
 while not wr.cluster().losses:
     wr.ones(10, chunks=1).sum().compute()
 print(wr.spmd(lambda comm: comm.allreduce(comm.rank + 1)))

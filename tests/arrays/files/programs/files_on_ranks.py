@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ import time
 import numpy as np
 
 import windrow as wr
+from support.ranks import await_losses, kill_after
 from windrow.arrays.files.writing import atomic_write
 
 
@@ -25,19 +25,16 @@ def slow(block, block_id=()):
     return block * 2
 
 
-def kill_one():
-    """End a rank that isn't the driver, once some blocks are made."""
-    deadline = time.monotonic() + 20
-    while len([n for n in os.listdir(".") if n.startswith("maker-")]) < 10 and time.monotonic() < deadline:
-        time.sleep(0.005)
-    os.kill(wr.cluster().info()[-1]["pid"], signal.SIGKILL)
+def some_made():
+    """Whether some blocks are made."""
+    return len([n for n in os.listdir(".") if n.startswith("maker-")]) >= 10
 
 
 atomic_write.FILE_BYTES, atomic_write.CHUNK_COST = 1 << 12, 1  # many files of little data
 rows = np.arange(60_000.0).reshape(60, 1000)
 x = wr.map_blocks(slow, wr.from_array(rows, chunks=(1, 500)), dtype=float)
 if "kill" in sys.argv:
-    threading.Thread(target=kill_one).start()
+    threading.Thread(target=kill_after, args=(some_made, "some blocks are made")).start()
 x.save("saved")
 x.to_npy("saved.npy")
 wr.to_parquet("table", {"first": x[:, 0], "last": x[:, -1]})
@@ -50,9 +47,8 @@ wr.testing.assert_equal(wr.from_npy("saved.npy", chunks=7), y)
 table = wr.read_parquet("table")
 assert (table["last"] - table["first"]).sum().compute() == 60 * 999 * 2
 assert float((y.T + 1).sum()) == rows.sum() * 2 + rows.size
-deadline = time.monotonic() + 20
-while "kill" in sys.argv and not wr.cluster().losses and time.monotonic() < deadline:
-    time.sleep(0.01)
+if "kill" in sys.argv:
+    await_losses()
 makers = {name.split("-")[2] for name in os.listdir(".") if name.startswith("maker-")}
 left = sorted(name for name in os.listdir(".") if not name.startswith("maker-"))
 print(json.dumps({"makers": len(makers), "losses": wr.cluster().losses, "left": left}))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
 import time
@@ -17,6 +16,7 @@ import netCDF4
 import numpy as np
 
 import windrow as wr
+from support.ranks import await_losses, kill_after
 
 
 def slow(block, block_id=()):
@@ -26,19 +26,16 @@ def slow(block, block_id=()):
     return block * 2
 
 
-def kill_one():
-    """End a rank that isn't the driver, once some blocks are read."""
-    deadline = time.monotonic() + 20
-    while len([n for n in os.listdir(".") if n.startswith("reader-")]) < 10 and time.monotonic() < deadline:
-        time.sleep(0.005)
-    os.kill(wr.cluster().info()[-1]["pid"], signal.SIGKILL)
+def some_read():
+    """Whether some blocks are read."""
+    return len([n for n in os.listdir(".") if n.startswith("reader-")]) >= 10
 
 
 rows = np.arange(60_000.0).reshape(60, 1000)
 x = wr.from_array(rows, chunks=(7, 300))
 wr.to_hdf5("x.h5", {"a/x": x, "y": x.T + 1}, compression="gzip")
 if "kill" in sys.argv:
-    threading.Thread(target=kill_one).start()
+    threading.Thread(target=kill_after, args=(some_read, "some blocks are read")).start()
 doubled = wr.map_blocks(slow, wr.from_hdf5("x.h5", "a/x", chunks=(2, 500)), dtype=float)
 assert (doubled.compute() == rows * 2).all()
 with h5py.File("x.h5") as file:
@@ -58,9 +55,8 @@ before = wr.from_hdf5("x.h5", "a/x", chunks=(7, 90)) + 1
 wr.to_hdf5("x.h5", "y", v, overwrite=True)
 assert (before.compute() == rows + 1).all()
 assert (wr.from_hdf5("x.h5", "y")[1:].compute() == rows[1:].astype("f4")).all()
-deadline = time.monotonic() + 20
-while "kill" in sys.argv and not wr.cluster().losses and time.monotonic() < deadline:
-    time.sleep(0.01)
+if "kill" in sys.argv:
+    await_losses()
 readers = {name.split("-")[2] for name in os.listdir(".") if name.startswith("reader-")}
 left = sorted(name for name in os.listdir(".") if not name.startswith("reader-"))
 print(json.dumps({"readers": len(readers), "losses": wr.cluster().losses, "left": left}))

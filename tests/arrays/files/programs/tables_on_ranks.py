@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
 import time
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from support.ranks import await_losses, kill_after
 from windrow.arrays.files.writing import atomic_write
 
 WRITERS = {
@@ -37,12 +37,9 @@ def slow(block, block_id=()):
     return block * 2
 
 
-def kill_one():
-    """End a rank that isn't the driver, once some blocks are made."""
-    deadline = time.monotonic() + 20
-    while len([n for n in os.listdir(".") if n.startswith("maker-")]) < 10 and time.monotonic() < deadline:
-        time.sleep(0.005)
-    os.kill(wr.cluster().info()[-1]["pid"], signal.SIGKILL)
+def some_made():
+    """Whether some blocks are made."""
+    return len([n for n in os.listdir(".") if n.startswith("maker-")]) >= 10
 
 
 def write_for_ever(folder):
@@ -77,7 +74,7 @@ def main():
     x = wr.map_blocks(slow, wr.from_array(rows, chunks=(1, 500)), dtype=float)
     data = pictures()
     if "kill" in sys.argv:
-        threading.Thread(target=kill_one).start()
+        threading.Thread(target=kill_after, args=(some_made, "some blocks are made")).start()
     wr.to_npy_stack("stack", x)
     columns = {"first": x[:, 0], "last": x[:, -1], "who": wr.asarray(np.array([f"row {i}" for i in range(60)]))}
     for name, read in READERS.items():
@@ -97,9 +94,8 @@ def main():
     assert len(set(wr.owners(kept).tolist())) > 1
     one, other = addresses(kept), addresses(kept)
     assert one == other, "chunks in the ranks' arenas, which the driver has mapped, were copied"
-    deadline = time.monotonic() + 20
-    while "kill" in sys.argv and not wr.cluster().losses and time.monotonic() < deadline:
-        time.sleep(0.01)
+    if "kill" in sys.argv:
+        await_losses()
     makers = {name.split("-")[2] for name in os.listdir(".") if name.startswith("maker-")}
     left = sorted(name for name in os.listdir(".") if not name.startswith(("maker-", "page-")))
     print(json.dumps({"makers": len(makers), "losses": wr.cluster().losses, "left": left}))

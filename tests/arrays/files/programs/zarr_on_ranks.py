@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
 import time
@@ -16,6 +15,7 @@ import numpy as np
 import zarr
 
 import windrow as wr
+from support.ranks import await_losses, kill_after
 from windrow.arrays.chunking import stored
 
 
@@ -26,19 +26,16 @@ def slow(block, block_id=()):
     return block * 2
 
 
-def kill_one():
-    """End a rank that isn't the driver, once some blocks are made."""
-    deadline = time.monotonic() + 20
-    while len([n for n in os.listdir(".") if n.startswith("maker-")]) < 10 and time.monotonic() < deadline:
-        time.sleep(0.005)
-    os.kill(wr.cluster().info()[-1]["pid"], signal.SIGKILL)
+def some_made():
+    """Whether some blocks are made."""
+    return len([n for n in os.listdir(".") if n.startswith("maker-")]) >= 10
 
 
 stored.MERGED = 1
 rows = np.arange(60_000.0).reshape(60, 1000)
 x = wr.map_blocks(slow, wr.from_array(rows, chunks=(1, 500)), dtype=float)
 if "kill" in sys.argv:
-    threading.Thread(target=kill_one).start()
+    threading.Thread(target=kill_after, args=(some_made, "some blocks are made")).start()
 x.to_zarr("saved")
 x.to_zarr("sharded", chunks=(2, 30), shards=(4, 90))
 assert (zarr.open("saved")[:] == rows * 2).all()
@@ -52,9 +49,8 @@ wr.store(wr.zeros((50, 800), chunks=(7, 33)), target, regions=(slice(3, 53), sli
 expected = rows * 2
 expected[3:53, 50:850] = 0
 assert (target[:] == expected).all()
-deadline = time.monotonic() + 20
-while "kill" in sys.argv and not wr.cluster().losses and time.monotonic() < deadline:
-    time.sleep(0.01)
+if "kill" in sys.argv:
+    await_losses()
 makers = {name.split("-")[2] for name in os.listdir(".") if name.startswith("maker-")}
 left = sorted(name for name in os.listdir(".") if not name.startswith("maker-"))
 assert not [name for _, _, names in os.walk(".") for name in names if name.endswith(".partial")]

@@ -118,9 +118,10 @@ def test_errors_of_the_target_are_the_users(computed):
 
 
 ON_RANKS = """
-import os, signal, sys, threading
+import sys, threading
 import numpy as np
 import windrow as wr
+from support.ranks import kill_a_rank
 
 BLOCKS, KILL = 64, "kill" in sys.argv
 
@@ -134,7 +135,7 @@ class Target:
         self.parts.append((where, values))
         self.most = max(self.most, sum(row["chunks"] for row in wr.cluster().info()))
         if KILL and self is one and len(self.parts) == 20:
-            os.kill([row["pid"] for row in wr.cluster().info()][-1], signal.SIGKILL)
+            kill_a_rank()
 
     def whole(self):
         found = np.full(self.shape, np.nan)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 from windrow.arrays.files.writing import atomic_write
 
 
@@ -254,8 +255,7 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path):
 
 def test_what_comes_again_after_an_error_is_removed_again(tmp_path):
     def late(folder):
-        while os.path.exists(folder):
-            time.sleep(0.001)
+        until(lambda: not os.path.exists(folder), "the folder is removed", pause=0.001)
         time.sleep(0.05)
         os.makedirs(os.path.join(folder, "data"))
 
