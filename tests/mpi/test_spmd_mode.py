@@ -286,6 +286,7 @@ def test_shared_things_loops_and_training(launch, nothing_left, tmp_path):
     assert first["while"] == 1270.0
     assert first["logistic"] > 0.97
     assert first["sgd"] > 0.9
+    assert first["search"][0] > 0.9
     assert first["picked"] == [20.0, 3.0, 2.0, 2.0, 10.0]
     assert first["each its own"] == [10.0, 2.0, 2.0]
     assert first["before and after"] == [[0.0, 1.0, 2.0, 3.0, 4.0], [10.0, 2.0, 2.0, 3.0, 20.0]]

@@ -415,6 +415,10 @@ def test_chunks_of_persisted_arrays_are_read_not_computed(tmp_path):
     x = wr.map_blocks(count, wr.arange(6, chunks=2), dtype=int).persist()
     assert wr.delayed(sum)([wr.delayed(np.sum)(part) for part in x.to_delayed()]).compute() == 15
     assert (tmp_path / "runs").read_text() == "xxx"
+    before = wr.cluster().info()[0]["chunks"]
+    futures = [wr.submit(np.negative, x.blocks[i], out=x.blocks[i]) for i in range(3)]  # which may be written to
+    assert [f.result().tolist() for f in futures] == [[0, -1], [-2, -3], [-4, -5]]
+    assert (wr.cluster().info()[0]["chunks"], x.compute().tolist()) == (before, [0, 1, 2, 3, 4, 5])
 
 
 def test_shared_objects_in_calls():

@@ -4,9 +4,11 @@ import json
 import sys
 
 import numpy as np
+from sklearn.linear_model import SGDClassifier
 
 import windrow as wr
 from windrow.ml import cluster, linear_model
+from windrow.ml.search import GridSearch
 
 rank, size, comm = wr.rank(), wr.size(), wr.comm()
 out: dict[str, object] = {}
@@ -35,6 +37,8 @@ rows = wr.random.default_rng(0).normal(size=(1000, 4), chunks=(250, 4))
 labels = (rows @ np.array([1.0, -2.0, 0.5, 0.0]) > 0).astype(int)
 out["logistic"] = float(linear_model.LogisticRegression().fit(rows, labels).score(rows, labels))
 out["sgd"] = float(linear_model.SGDClassifier(max_iter=2).fit(rows, labels).score(rows, labels))
+search = GridSearch(SGDClassifier(), {"alpha": [1e-4, 1e-2]}, epochs=2).fit(rows, labels)
+out["search"] = search.best_score_, search.best_estimator_.coef_.tolist()
 out["centres"] = cluster.KMeans(2, n_init=1).fit(rows).cluster_centers_.tolist()
 
 v = wr.shared.array(np.zeros(50_000), page="4 KiB")
