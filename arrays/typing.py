@@ -17,18 +17,6 @@ if TYPE_CHECKING:
 
     from .base import ArrayBase
 
-__all__ = [
-    "ArrayLike",
-    "AxisLike",
-    "ChunksLike",
-    "DTypeLike",
-    "KeyLike",
-    "OutLike",
-    "PathLike",
-    "ShapeLike",
-    "WhereLike",
-]
-
 ArrayLike: TypeAlias = "npt.ArrayLike | ArrayBase | bool | int | float"
 """A lazy array, or what NumPy makes an array of: an array, a number, nested sequences, what has `__array__`."""
 DTypeLike: TypeAlias = "npt.DTypeLike | None"
