@@ -96,8 +96,7 @@ def stage_graph(*arrays: Any) -> networkx.DiGraph:
     >>> stages = wr.stage_graph((x + x.T).sum())
     >>> for _, stage in stages.nodes(data=True):
     ...     print(stage["label"], stage["operations"], stage["states"])
-    ones+add+sum (partial) ('full', 'add', 'sum (partial)') {'planned': 1}
-    sum ('sum',) {'planned': 1}
+    ones+transpose+add+sum ('full', 'full', 'add', 'sum') {'planned': 1}
     """
     import networkx
 

@@ -376,7 +376,7 @@ def release(array: Array) -> None:
     Examples
     --------
     >>> import windrow as wr
-    >>> x = wr.persist(wr.ones(10))
+    >>> x = wr.ones(10).persist()
     >>> wr.release(x)
     """
     if not isinstance(array, ArrayBase):

@@ -81,10 +81,10 @@ def from_tiff(
     >>> import tifffile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     tifffile.imwrite(folder + "/x.tif", np.ones((3, 64, 48), "u2"), tile=(16, 16), compression="zlib")
+    ...     tifffile.imwrite(folder + "/x.tif", np.ones((64, 48), "u2"), tile=(16, 16), compression="zlib")
     ...     x = wr.from_tiff(folder + "/x.tif")
     ...     print(x.shape, x.dtype, x.sum().compute())
-    (3, 64, 48) uint16 9216
+    (64, 48) uint16 3072
     """
     need("from_tiff", "tifffile", "a TIFF file")
     place = find_one("from_tiff", path, storage_options)
