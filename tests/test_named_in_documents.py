@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("graph", "scheduler", "workers", "arrays", "ml", "tests", "benchmarks", "examples", "docs", "src")
-PAGES = ["docs/engine.md", "docs/calls.md", "CONTRIBUTING.md"]
+ROOMS = ("graph", "scheduler", "workers", "arrays", "ml")
+PAGES = ["docs/engine.md", "docs/calls.md", "CONTRIBUTING.md", *(f"{room}/README.md" for room in ROOMS)]
 ELSEWHERE = {"Attach", "Comm_dup", "Create_dynamic", "Win.Allocate_shared", "osc_base_init.c", "btl/ofi", "build/site"}
 """What belongs to MPI, or is made by a command."""
 EXAMPLES = {"softplus"}
