@@ -194,7 +194,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
             raise TypeError("iteration: the array has no axes")
         return (self[i] for i in range(len(self)))
 
-    def __contains__(self, value: object) -> bool:
+    def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
 
     def _single(self, operation: str) -> Any:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..graph.chunks.grid import Grid
     from .array import Array
     from .execution.deferred import Unsized
-    from .typing import AxisLike, ChunksLike, DTypeLike, KeyLike, ShapeLike
+    from .typing import AxisLike, ChunksLike, DTypeLike, KeyLike
 
 P = ParamSpec("P")
 
@@ -459,7 +459,7 @@ def few(operation: str, argument: str, value: object, expected: str, most: int =
     return np.asarray(value)
 
 
-def check_shape(operation: str, shape: ShapeLike, argument: str = "shape") -> tuple[int, ...]:
+def check_shape(operation: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
     """Return a shape as a tuple."""
     entries = (shape,) if is_integer(shape) else few(operation, argument, shape, "an integer or a tuple of integers")
     try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ..array import Array
-    from ..typing import ArrayLike, ChunksLike, DTypeLike, ShapeLike
+    from ..typing import ArrayLike, ChunksLike, DTypeLike
 
 __all__ = [
     "normalize_chunks",
@@ -87,7 +87,7 @@ def rechunk(x: ArrayLike, chunks: ChunksLike = "auto") -> Array:
 
 
 def normalize_chunks(
-    chunks: ChunksLike, shape: ShapeLike = None, limit: Any = None, dtype: DTypeLike = None, previous_chunks: Any = None
+    chunks: Any, shape: Any = None, limit: Any = None, dtype: DTypeLike = None, previous_chunks: Any = None
 ) -> tuple[tuple[int, ...], ...]:
     """Return the sizes of the chunks along each axis that `chunks=` means.
 

@@ -151,7 +151,9 @@ def _count(start: Any, stop: Any, step: Any, last: str) -> int:
         quotient = (stop - start) / step
     if np.asarray(quotient).dtype.kind == "f" and quotient > EXACT:
         raise ShapeError(bad("arange", last, stop, f"at most 2**53 elements from floats, not {float(quotient):.3g}"))
-    rounded: int = max(0, math.ceil(max(0, quotient)))
+    if quotient == -math.inf:
+        raise ShapeError(bad("arange", last, stop, "a distance that the step divides, not one beyond all floats"))
+    rounded: int = max(0, math.ceil(quotient))
     return rounded
 
 

@@ -152,7 +152,7 @@ def _map_objects(value: Any, apply: Callable[[Any], Any]) -> Any:
     return value if same else filled.reshape(value.shape)
 
 
-def _map_xarray(value: object, apply: Callable[[Any], Any]) -> Any:
+def _map_xarray(value: Any, apply: Callable[[Any], Any]) -> Any:
     """Return an object of xarray's with new data in its variables of chunks; nothing else is read."""
     xarray: Any = sys.modules["xarray"]
     if isinstance(value, getattr(xarray, "DataTree", ())):
@@ -177,7 +177,7 @@ def _as_data(result: Any) -> Any:
     return np.asarray(result) if isinstance(result, np.generic) else result
 
 
-def _map_pandas(value: object, apply: Callable[[Any], Any]) -> Any:
+def _map_pandas(value: Any, apply: Callable[[Any], Any]) -> Any:
     """Return a series or frame with what its cells of Python objects hold."""
     pandas: Any = sys.modules["pandas"]
     if isinstance(value, pandas.Series):

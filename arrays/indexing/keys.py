@@ -53,7 +53,7 @@ def read_key(key: KeyLike) -> list[Any]:
     return [_read(item) for item in (key if isinstance(key, tuple) else (key,))]
 
 
-def _read(item: object) -> Any:
+def _read(item: Any) -> Any:
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
     if isinstance(item, bool | np.bool):

@@ -65,7 +65,7 @@ class Info:
         """Return the devices: one."""
         return (DEVICE,)
 
-    def dtypes(self, *, device: str | None = None, kind: object = None) -> dict[str, DType]:
+    def dtypes(self, *, device: str | None = None, kind: Any = None) -> dict[str, DType]:
         """Return the standard's dtypes, all or those of a kind (or of some, in a tuple)."""
         check_device("dtypes", device)
         kinds = ("bool", "numeric") if kind is None else kind if isinstance(kind, tuple) else (kind,)

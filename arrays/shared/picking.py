@@ -18,12 +18,11 @@ if TYPE_CHECKING:
 
     from ...scheduler.shared.pages.shared_array import SharedArray
     from ..array import Array
-    from ..typing import KeyLike
 
 EXPECTED = "positions along the first axes, lazy ones among them, then slices"
 
 
-def pick(shared: SharedArray, index: KeyLike) -> Array:
+def pick(shared: SharedArray, index: Any) -> Array:
     """Return what an index with lazy arrays in it picks, lazily, from the version that is there now."""
     parts = index if isinstance(index, tuple) else (index,)
     rest = next((k for k, part in enumerate(parts) if isinstance(part, slice) or part is Ellipsis), len(parts))

@@ -345,7 +345,7 @@ def _check_sort(operation: str, a: ArrayLike, axis: AxisLike, kind: object, orde
 def _by_fields(operation: str, array: Array, order: str | None) -> Array:
     """Return records with the named fields first, by which they are compared."""
     order = few(operation, "order", order, "None or names of fields")
-    names = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
+    names: list[Any] = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
     own = array.dtype.names or ()
     if len(set(names)) != len(names) or not set(names) <= set(own):
         expected = f"None or names among {own}, each once" if own else f"None, as {array.dtype} has no fields"

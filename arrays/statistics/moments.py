@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
-    from ..typing import ArrayLike, AxisLike, DTypeLike
+    from ..typing import ArrayLike, DTypeLike
 
 __all__ = [
     "average",
@@ -101,7 +101,7 @@ def average(
     return (mean, broadcast_to(total, mean.shape)) if returned else mean
 
 
-def _weights_along(array: Array, axis: AxisLike, weights: Array) -> Array:
+def _weights_along(array: Array, axis: Any, weights: Array) -> Array:
     """Return weights that broadcast to an array's shape, along the axes that they are for."""
     if weights.shape == array.shape:
         return weights

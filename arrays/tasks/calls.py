@@ -267,7 +267,7 @@ def _argument(operation: str, array: ArrayBase) -> ArrayArgument:
     """Return how a task finds an array, which begins to be computed; a chunk of what is kept is read from that."""
     expr = array.expr
     if expr.pin is None and isinstance(expr.op, Move) and len(expr.operands) == expr.grid.nblocks == 1:
-        (whole,) = expr.operands
+        whole = expr.operands[0]
         index = expr.op.first_block(expr.grid, whole.grid)
         if index is not None and isinstance(whole.pin, Pin) and whole.pin.held and whole.pin.session is session():
             return ArrayArgument(own_session(operation), whole, int(whole.grid.number(index)))

@@ -316,7 +316,7 @@ def _largest(arrays: list[Array], axis: int, length: int) -> Axis:
     return max(own, key=lambda a: a.nbytes).expr.grid.axes[axis]
 
 
-def _grid_of(operation: str, chunks: ChunksLike, axes: list[Axis], kept: set[int]) -> Grid:
+def _grid_of(operation: str, chunks: Any, axes: list[Axis], kept: set[int]) -> Grid:
     """Read the result's chunks: the number of chunks stays along axes that an argument has."""
     if not isinstance(chunks, tuple | list) or len(chunks) != len(axes):
         raise ChunksError(bad(operation, "chunks", chunks, f"an entry for each of {len(axes)} axes of the result"))
@@ -333,7 +333,7 @@ def _grid_of(operation: str, chunks: ChunksLike, axes: list[Axis], kept: set[int
     return Grid(result_axes)
 
 
-def _grid_of_nothing(chunks: ChunksLike, dtype: DType | None) -> Grid:
+def _grid_of_nothing(chunks: Any, dtype: DType | None) -> Grid:
     """Return the chunks of an array that is made from block numbers alone."""
     if chunks is None or dtype is None:
         raise ArgumentError(bad("map_blocks", "chunks", chunks, "chunks= and dtype=, since no argument is an array"))

@@ -78,7 +78,7 @@ class Spec:
 def spmd(
     func: Callable[..., Any],
     *args: Any,
-    out: OutLike = None,
+    out: Any = None,
     members: int | Sequence[int] | None = None,
     timeout: float | None = None,
 ) -> Any:

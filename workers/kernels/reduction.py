@@ -88,7 +88,8 @@ def float_or_wider(dtype: DType) -> DType:
 
 def real_float(dtype: DType) -> DType:
     """Return the same, for complex numbers the dtype of their parts."""
-    return np.empty(0, float_or_wider(dtype)).real.dtype
+    values: Any = np.empty(0, float_or_wider(dtype))
+    return np.dtype(values.real.dtype)
 
 
 def boolean(dtype: DType) -> DType:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from ...array import Array
     from ...base import ArrayBase
-    from ...typing import KeyLike
 
 
 class BlockView:
@@ -66,7 +65,7 @@ class BlockView:
     def __iter__(self) -> Iterator[Array]:
         return (self[index] for index in np.ndindex(*self.shape))
 
-    def __getitem__(self, key: KeyLike) -> Array:
+    def __getitem__(self, key: Any) -> Array:
         array = self._array
         items = list(key) if isinstance(key, tuple) else [key]
         if items.count(Ellipsis) > 1 or len(items) - items.count(Ellipsis) > array.ndim:

@@ -86,7 +86,7 @@ class KeptKey(DataNode):  # type: ignore[misc] # dask has no types
         return f"<KeptKey {self.key!r} {self.future!r}>"
 
 
-def find_inner(node: object, kind: type) -> list[Any]:
+def find_inner(node: Any, kind: type) -> list[Any]:
     """Return the nodes of a kind that dask has put into another one."""
     inner, pending = [], [node]
     while pending:

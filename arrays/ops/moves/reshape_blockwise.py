@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -93,7 +93,7 @@ def reshape_blockwise(x: ArrayLike, shape: int | Sequence[int], chunks: ChunksLi
     return make(ReshapeBlocks(), (array,), grid, array.dtype)
 
 
-def _read_chunks(chunks: ChunksLike, lengths: tuple[int, ...]) -> Sizes:
+def _read_chunks(chunks: Any, lengths: tuple[int, ...]) -> Sizes:
     if not isinstance(chunks, tuple | list) or [sum(np.atleast_1d(c)) for c in chunks] != list(lengths):
         raise ChunksError(bad("reshape_blockwise", "chunks", chunks, f"sizes for each axis that add up to {lengths}"))
     return tuple(tuple(int(n) for n in np.atleast_1d(c)) for c in chunks)

@@ -17,7 +17,7 @@ from .axis_moves import transpose
 if TYPE_CHECKING:
     from ...array import Array
     from ...base import ArrayBase
-    from ...typing import ArrayLike, ChunksLike, ShapeLike
+    from ...typing import ArrayLike, ChunksLike
 
 __all__ = [
     "ravel",
@@ -99,7 +99,7 @@ def _reshape(array: Array, wanted: tuple[int, ...]) -> Array:
     return make(Reshape(groups), (array,), grid, array.dtype)
 
 
-def _infer_shape(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
+def _infer_shape(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
     """Replace -1 by the length that is left for it."""
     lengths = tuple(shape) if isinstance(shape, Sequence | np.ndarray) else (shape,)
     if lengths.count(-1) > 1:

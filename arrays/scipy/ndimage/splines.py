@@ -108,8 +108,8 @@ def continue_ends(x: Array, axes: Sequence[int], by: int, mode: str, **value: An
 def _cast(value: object, dtype: np.dtype[Any]) -> Any:
     """Return a number in a dtype, as NumPy sets an element to it."""
     with np.errstate(all="ignore"):
-        value = np.asarray(value)
-        return (value.real if dtype.kind != "c" and value.dtype.kind == "c" else value).astype(dtype)[()]
+        number: Any = np.asarray(value)
+        return (number.real if dtype.kind != "c" and number.dtype.kind == "c" else number).astype(dtype)[()]
 
 
 def filter_lines(x: Array, axes: Sequence[int], order: int, mode: str, dtype: np.dtype[Any]) -> Array:

@@ -50,7 +50,9 @@ def test_arange(args):
 
 
 def test_arange_whose_end_is_immeasurably_far_the_other_way():
-    same(wr.arange(0.0, -1e300, 1e-300), np.arange(0.0, -1e300, 1e-300))
+    for arange in (np.arange, wr.arange):
+        with pytest.raises(ValueError):
+            arange(0.0, -1e300, 1e-300)
 
 
 @pytest.mark.parametrize("endpoint", [True, False])
