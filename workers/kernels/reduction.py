@@ -89,7 +89,8 @@ def float_or_wider(dtype: DType) -> DType:
 def real_float(dtype: DType) -> DType:
     """Return the same, for complex numbers the dtype of their parts."""
     values: Any = np.empty(0, float_or_wider(dtype))
-    return np.dtype(values.real.dtype)
+    real: DType = values.real.dtype
+    return real
 
 
 def boolean(dtype: DType) -> DType:
