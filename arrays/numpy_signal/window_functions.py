@@ -11,6 +11,7 @@ from ...graph.errors import ArgumentError, bad
 from ..base import as_array
 from ..creation.filled import ones
 from ..creation.ranges import arange
+from ..docstrings import COMMON
 from ..ops.elementwise.functions import where
 from ..ops.elementwise.nodes import apply
 from ..ops.elementwise.ufuncs import cos, sqrt
@@ -142,28 +143,7 @@ def bartlett(M: int, *, chunks: ChunksLike = "auto") -> Array:
 def blackman(M: int, *, chunks: ChunksLike = "auto") -> Array:
     """Return Blackman's window, a sum of three cosines.
 
-    Parameters
-    ----------
-    M : int
-        Number of points; none for less than one, a single 1 for one.
-    chunks : int, str, tuple, dict or None
-        Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`.
-
-    Returns
-    -------
-    Array (M,)
-        1-D of float64, symmetric, at most 1.
-
-    Raises
-    ------
-    ArgumentError
-        `M` isn't a whole number.
-    ChunksError
-        `chunks` can't be read, or doesn't fit the shape.
-
-    Notes
-    -----
-    As NumPy's, but lazy, and in chunks.
+    {sections of bartlett}
 
     Examples
     --------
@@ -183,28 +163,7 @@ def blackman(M: int, *, chunks: ChunksLike = "auto") -> Array:
 def hamming(M: int, *, chunks: ChunksLike = "auto") -> Array:
     """Return Hamming's window, a raised cosine that isn't zero at the ends.
 
-    Parameters
-    ----------
-    M : int
-        Number of points; none for less than one, a single 1 for one.
-    chunks : int, str, tuple, dict or None
-        Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`.
-
-    Returns
-    -------
-    Array (M,)
-        1-D of float64, symmetric, at most 1.
-
-    Raises
-    ------
-    ArgumentError
-        `M` isn't a whole number.
-    ChunksError
-        `chunks` can't be read, or doesn't fit the shape.
-
-    Notes
-    -----
-    As NumPy's, but lazy, and in chunks.
+    {sections of bartlett}
 
     Examples
     --------
@@ -223,28 +182,7 @@ def hamming(M: int, *, chunks: ChunksLike = "auto") -> Array:
 def hanning(M: int, *, chunks: ChunksLike = "auto") -> Array:
     """Return von Hann's window, a raised cosine.
 
-    Parameters
-    ----------
-    M : int
-        Number of points; none for less than one, a single 1 for one.
-    chunks : int, str, tuple, dict or None
-        Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`.
-
-    Returns
-    -------
-    Array (M,)
-        1-D of float64, symmetric, at most 1.
-
-    Raises
-    ------
-    ArgumentError
-        `M` isn't a whole number.
-    ChunksError
-        `chunks` can't be read, or doesn't fit the shape.
-
-    Notes
-    -----
-    As NumPy's, but lazy, and in chunks.
+    {sections of bartlett}
 
     Examples
     --------
@@ -303,3 +241,6 @@ def kaiser(M: int, beta: float, *, chunks: ChunksLike = "auto") -> Array:
     place = (arange(count, chunks=chunks) - middle) / middle
     window: Array = i0(beta * sqrt(1 - place**2.0)) / float(np.i0(float(beta)))
     return window
+
+
+COMMON.fill(__name__)

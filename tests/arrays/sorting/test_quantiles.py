@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.chunks import cut
 from windrow.arrays.chunking import coalesce
 from windrow.arrays.sorting import selection
 from windrow.workers.kernels.blocks.order.ranks import METHODS
@@ -27,13 +28,6 @@ def sizes(request):
         patch.setattr(coalesce, "FEW_CHUNKS", 1 << 30)
         patch.setattr(selection, "FEW", few)
         yield
-
-
-@st.composite
-def cut(draw, n):
-    """Sizes of chunks, some without elements."""
-    ends = sorted(draw(st.lists(st.integers(0, n), max_size=5)))
-    return tuple(np.diff([0, *ends, n]).tolist())
 
 
 @st.composite

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.arrays import same
+from support.chunks import chunks_kept_apart, cut
 from windrow.arrays.chunking import coalesce
 
 DTYPES = ["f8", "f4", "i8", "u1", "?", "c16", "M8[s]", "U2"]
@@ -17,18 +18,8 @@ DTYPES = ["f8", "f4", "i8", "u1", "?", "c16", "M8[s]", "U2"]
 @pytest.fixture(autouse=True, scope="module")
 def short():
     """Let no axis be brought into one chunk that is longer than the chunks it has."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coalesce, "SMALLEST", 1)
-        patch.setattr(coalesce, "SMALL_BYTES", 1)
-        patch.setattr(coalesce, "FEW_CHUNKS", 1 << 30)
+    with chunks_kept_apart():
         yield
-
-
-@st.composite
-def cut(draw, n):
-    """Sizes of chunks, some without elements."""
-    ends = sorted(draw(st.lists(st.integers(0, n), max_size=5)))
-    return tuple(np.diff([0, *ends, n]).tolist())
 
 
 @st.composite

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays.chunking import coalesce
+from support.chunks import chunks_kept_apart, cut
 from windrow.arrays.sorting import dealing, samples
 from windrow.workers.config import config
 from windrow.workers.kernels.blocks.order import sorting as blocks
@@ -20,18 +20,8 @@ DTYPES = ["f8", "f4", "f2", "i8", "u1", "?", "c16", "M8[s]", "m8[ms]", "U2", "S3
 @pytest.fixture(autouse=True, scope="module")
 def short():
     """Let no axis be brought into one chunk that is longer than the chunks it has."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coalesce, "SMALLEST", 1)
-        patch.setattr(coalesce, "SMALL_BYTES", 1)
-        patch.setattr(coalesce, "FEW_CHUNKS", 1 << 30)
+    with chunks_kept_apart():
         yield
-
-
-@st.composite
-def cut(draw, n):
-    """Sizes of chunks, some without elements."""
-    ends = sorted(draw(st.lists(st.integers(0, n), max_size=6)))
-    return tuple(np.diff([0, *ends, n]).tolist())
 
 
 @st.composite
