@@ -68,8 +68,8 @@ keepdims : bool, optional
 out : Array or numpy.ndarray, optional
     Takes the result: a lazy array stands for it from then on, a NumPy array is filled at the call.
 {where}
-where : array of bool
-    Which elements count; broadcasts with `a`. True: all.
+where : array of bool, optional
+    Which elements count; broadcasts to the shape of `a`. True: all.
 {ArgumentError}
 ArgumentError
     `a` can't be read as an array.

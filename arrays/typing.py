@@ -26,7 +26,7 @@ ChunksLike: TypeAlias = "int | str | Sequence[int | str | Sequence[int] | None] 
 AxisLike: TypeAlias = "int | Sequence[int] | None"
 """An axis, several, or all."""
 ShapeLike: TypeAlias = "int | np.integer[Any] | Sequence[int] | ArrayBase | np.ndarray[Any, Any] | None"
-"""A length, or one for each axis."""
+"""A length, or one for each axis; None where a function has a shape of its own."""
 KeyLike: TypeAlias = "int | slice | EllipsisType | ArrayLike | tuple[Any, ...] | None"
 """What stands between brackets: positions, slices, masks, arrays of positions, or a tuple of these."""
 OutLike: TypeAlias = "ArrayBase | np.ndarray[Any, Any] | tuple[Any, ...] | None"

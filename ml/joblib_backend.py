@@ -203,7 +203,9 @@ class WindrowBackend(AutoBatchingMixin, ParallelBackendBase):  # pyright: ignore
         self.reset_batch_stats()
 
     def abort_everything(self, ensure_ready: bool = True) -> None:
-        """Drop what hasn't begun."""
+        """Drop what hasn't begun, and end what runs."""
+        if self._ranks is not None:
+            self._ranks.give_up()
         self.terminate()
 
     def get_nested_backend(self) -> tuple[Any, None]:

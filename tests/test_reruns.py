@@ -31,7 +31,7 @@ def run(tmp_path):
 
     def run(right: bool) -> subprocess.CompletedProcess[str]:
         shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path)
-        (tmp_path / "pytest.ini").write_text("[pytest]\n")
+        (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {Path(__file__).parent}\n")
         (tmp_path / "test_some.py").write_text(TESTS.format(right=right))
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"]

@@ -39,7 +39,7 @@ def full(
     shape: ShapeLike,
     fill_value: ArrayLike,
     dtype: DTypeLike = None,
-    order: str = "C",
+    order: str | None = "C",
     *,
     device: str | None = None,
     chunks: ChunksLike = "auto",
@@ -110,7 +110,7 @@ def constant(shape: tuple[int, ...], value: object, dtype: DType) -> Array:
 def zeros(
     shape: ShapeLike,
     dtype: DTypeLike = None,
-    order: str = "C",
+    order: str | None = "C",
     *,
     device: str | None = None,
     chunks: ChunksLike = "auto",
@@ -143,7 +143,7 @@ def zeros(
 def ones(
     shape: ShapeLike,
     dtype: DTypeLike = None,
-    order: str = "C",
+    order: str | None = "C",
     *,
     device: str | None = None,
     chunks: ChunksLike = "auto",
@@ -176,7 +176,7 @@ def ones(
 def empty(
     shape: ShapeLike,
     dtype: DTypeLike = None,
-    order: str = "C",
+    order: str | None = "C",
     *,
     device: str | None = None,
     chunks: ChunksLike = "auto",
@@ -234,7 +234,7 @@ def _like(
 def zeros_like(
     a: ArrayLike,
     dtype: DTypeLike = None,
-    order: str = "K",
+    order: str | None = "K",
     subok: bool = True,
     shape: ShapeLike = None,
     *,
@@ -270,7 +270,7 @@ def zeros_like(
 def ones_like(
     a: ArrayLike,
     dtype: DTypeLike = None,
-    order: str = "K",
+    order: str | None = "K",
     subok: bool = True,
     shape: ShapeLike = None,
     *,
@@ -293,7 +293,7 @@ def ones_like(
 def empty_like(
     a: ArrayLike,
     dtype: DTypeLike = None,
-    order: str = "K",
+    order: str | None = "K",
     subok: bool = True,
     shape: ShapeLike = None,
     *,
@@ -330,7 +330,7 @@ def full_like(
     a: ArrayLike,
     fill_value: ArrayLike,
     dtype: DTypeLike = None,
-    order: str = "K",
+    order: str | None = "K",
     subok: bool = True,
     shape: ShapeLike = None,
     *,

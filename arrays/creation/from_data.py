@@ -214,7 +214,7 @@ def array(
     dtype: DTypeLike = None,
     *,
     copy: bool | None = True,
-    order: str = "K",
+    order: str | None = "K",
     subok: bool = False,
     ndmin: int = 0,
     chunks: ChunksLike = None,
@@ -297,7 +297,7 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> Array:
     return array(a, dtype, copy=None, ndmin=1)
 
 
-def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
+def copy(a: ArrayLike, order: str | None = "K", subok: bool = False) -> Array:
     """Return a copy: setting elements of one doesn't change the other.
 
     Parameters

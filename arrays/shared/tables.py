@@ -14,9 +14,7 @@ from ..user_functions.map_blocks import map_blocks
 from .arrays import PAGE, make_empty, read_page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..typing import KeyLike
+    from collections.abc import Hashable, Iterator
 
 
 Rows = np.ndarray[Any, Any]
@@ -107,7 +105,7 @@ class Table:
     def __len__(self) -> int:
         return self._count
 
-    def __contains__(self, key: KeyLike) -> bool:
+    def __contains__(self, key: Hashable) -> bool:
         return bool((self._find("in", key)[0] >= 0).all())
 
     def __iter__(self) -> Iterator[Any]:

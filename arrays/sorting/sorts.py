@@ -55,7 +55,7 @@ def sort(
     a: ArrayLike,
     axis: int | None = -1,
     kind: object = None,
-    order: str | None = None,
+    order: str | Sequence[str] | None = None,
     *,
     descending: bool = False,
     stable: bool | None = True,
@@ -143,7 +143,7 @@ def argsort(
     a: ArrayLike,
     axis: int | None = -1,
     kind: object = None,
-    order: str | None = None,
+    order: str | Sequence[str] | None = None,
     *,
     descending: bool = False,
     stable: bool | None = True,
@@ -186,7 +186,11 @@ def argsort(
 
 
 def partition(
-    a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: str = "introselect", order: str | None = None
+    a: ArrayLike,
+    kth: ArrayLike,
+    axis: int | None = -1,
+    kind: str = "introselect",
+    order: str | Sequence[str] | None = None,
 ) -> Array:
     """Return the elements with those at positions `kth` in their sorted place, lesser ones before, greater ones after.
 
@@ -229,7 +233,11 @@ def partition(
 
 
 def argpartition(
-    a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: str = "introselect", order: str | None = None
+    a: ArrayLike,
+    kth: ArrayLike,
+    axis: int | None = -1,
+    kind: str = "introselect",
+    order: str | Sequence[str] | None = None,
 ) -> Array:
     """Return the positions that partition an array.
 
@@ -328,7 +336,9 @@ def _flag(operation: str, descending: Any) -> bool:
     return bool(descending)
 
 
-def _check_sort(operation: str, a: ArrayLike, axis: AxisLike, kind: object, order: str | None) -> tuple[Array, int]:
+def _check_sort(
+    operation: str, a: ArrayLike, axis: AxisLike, kind: object, order: str | Sequence[str] | None
+) -> tuple[Array, int]:
     """Return the array and the axis as a number; arguments without effect are checked, too."""
     array = as_array(operation, "a", a)
     if kind not in KINDS:
@@ -342,7 +352,7 @@ def _check_sort(operation: str, a: ArrayLike, axis: AxisLike, kind: object, orde
     return array, check_axis(operation, axis, array.ndim)
 
 
-def _by_fields(operation: str, array: Array, order: str | None) -> Array:
+def _by_fields(operation: str, array: Array, order: str | Sequence[str] | None) -> Array:
     """Return records with the named fields first, by which they are compared."""
     order = few(operation, "order", order, "None or names of fields")
     names: list[Any] = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
@@ -353,7 +363,7 @@ def _by_fields(operation: str, array: Array, order: str | None) -> Array:
     return pick_field(array, [*names, *(name for name in own if name not in names)])
 
 
-def _as_before(found: Array, a: Any, order: str | None) -> Array:
+def _as_before(found: Array, a: Any, order: str | Sequence[str] | None) -> Array:
     """Return sorted records with their fields in the original order."""
     return found if order is None else pick_field(found, list(a.dtype.names))
 

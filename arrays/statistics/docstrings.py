@@ -15,7 +15,8 @@ ArgumentError
 AxisError
     The array has no such axis.
 ShapeError
-    There are no elements, and no `initial`; or `out` has another shape than the result.
+    There are no elements, and no `initial`; `where` does not broadcast to the shape of `a`; or `out` has another shape
+    than the result.
 DTypeError
     `a` isn't numbers, dates or times, `where` isn't bool, or the result isn't cast to the dtype of `out`.
 {histogram_errors}

@@ -135,8 +135,8 @@ def nanmin(
     {a, axis, out, keepdims}
     initial : scalar, optional
         No result is greater; None: there must be elements.
-    where : array of bool
-        Which elements count; broadcasts with `a`, and wants `initial`. True: all.
+    where : array of bool, optional
+        Which elements count; broadcasts to the shape of `a`, and wants `initial`. True: all.
 
     Returns
     -------
@@ -175,8 +175,8 @@ def nanmax(
     {a, axis, out, keepdims}
     initial : scalar, optional
         No result is less; None: there must be elements.
-    where : array of bool
-        Which elements count; broadcasts with `a`, and wants `initial`. True: all.
+    where : array of bool, optional
+        Which elements count; broadcasts to the shape of `a`, and wants `initial`. True: all.
 
     Returns
     -------
@@ -313,7 +313,7 @@ def inexact_dtype(operation: str, array: Array, dtype: DTypeLike) -> np.dtype[An
     return wanted
 
 
-def _extreme(operation: str, a: ArrayLike, axis: Axes, keepdims: bool, initial: ArrayLike, mask: ArrayLike) -> Array:
+def _extreme(operation: str, a: ArrayLike, axis: Axes, keepdims: bool, initial: Any, mask: ArrayLike) -> Array:
     array = as_array(operation, "a", a)
     name = operation if has_nan(array) else operation.removeprefix("nan")
     return reduce_from(name, array, axis, None, keepdims, initial, mask, operation)

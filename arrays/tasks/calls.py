@@ -26,7 +26,7 @@ from ...graph.kinds.move import Move
 from ...scheduler.session.cluster import running, session
 from ...scheduler.session.pin import Pin
 from ...scheduler.session.session import Session
-from ...scheduler.tasks.arrays import ArrayArgument
+from ...scheduler.tasks.arrays import ArrayArgument, ChunkViews
 from ...scheduler.tasks.future import Future
 from ...scheduler.tasks.record import NUMBERS, Demand, Function, TaskRecord
 from ...scheduler.tasks.remote_runner import remote_runner
@@ -270,7 +270,9 @@ def _argument(operation: str, array: ArrayBase) -> ArrayArgument:
         whole = expr.operands[0]
         index = expr.op.first_block(expr.grid, whole.grid)
         if index is not None and isinstance(whole.pin, Pin) and whole.pin.held and whole.pin.session is session():
-            return ArrayArgument(own_session(operation), whole, int(whole.grid.number(index)))
+            owner = own_session(operation)
+            (pin,) = owner.keep([whole])
+            return ArrayArgument(owner, whole, int(whole.grid.number(index)), pin, ChunkViews(owner.engine))
     kept = persist_array(array)
     return ArrayArgument(own_session(operation), kept.expr)
 

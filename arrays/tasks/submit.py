@@ -365,10 +365,21 @@ class Executor(concurrent.futures.Executor):
             raise
         finally:
             if interrupted:
-                self._give_up()
+                self.give_up()
 
-    def _give_up(self) -> None:
-        """Cancel all that hasn't ended."""
+    def give_up(self) -> None:
+        """Cancel all that hasn't ended, also what runs.
+
+        Examples
+        --------
+        >>> import time
+        >>> import windrow as wr
+        >>> executor = wr.Executor()
+        >>> futures = [executor.submit(time.sleep, 0.01) for _ in range(100)]
+        >>> executor.give_up()
+        >>> futures[-1].cancelled()
+        True
+        """
         for future in sorted(self._futures, key=lambda each: -each._record.number):
             future.cancel(running=True)
 

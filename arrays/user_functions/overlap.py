@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ...graph.expr.expr import DType
     from ...graph.kinds.mapping import Payload
     from ..array import Array
-    from ..typing import ArrayLike, AxisLike, ChunksLike, DTypeLike
+    from ..typing import ArrayLike, ChunksLike, DTypeLike
 
 __all__ = [
     "map_overlap",
@@ -302,7 +302,7 @@ def overlap(x: ArrayLike, depth: object, boundary: object = None, *, allow_rechu
     return with_halo(array, read_depths("overlap", depth, array.ndim), ends)
 
 
-def trim_internal(x: ArrayLike, axes: AxisLike, boundary: object = None) -> Array:
+def trim_internal(x: ArrayLike, axes: Any, boundary: object = None) -> Array:
     """Trim margins from all chunks; the ends of the array keep theirs where the boundary is "none".
 
     Parameters

@@ -12,12 +12,14 @@ from __future__ import annotations
 import operator
 import pickle
 import time
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...arrays.tasks.submit import Executor, Future, scatter
+from ...graph.errors import ClusterError
 from ...workers.rank.blas import limit_threads
 
 if TYPE_CHECKING:
@@ -31,7 +33,10 @@ Values = np.ndarray[Any, Any]
 State = tuple[bytes, int, float]
 """What a task hands to the next: a pickled model, the rows it saw in this epoch, the seconds it was trained."""
 STEPS, BYTES = 16, 1 << 26
-"""Blocks that a task takes, and their bytes, at most: what is lost with a rank is trained again from there."""
+"""Blocks that a task takes, and their bytes, at most.
+
+A small state that is lost with a rank is trained again from the task before, a large one from the trial's beginning.
+"""
 
 
 @dataclass(frozen=True)
@@ -148,9 +153,9 @@ class Trials:
         told : list of list of FoldMetrics
             For each trial and fold; empty where a fold has nothing to test on.
         """
-        executor = Executor()
         trained: list[list[list[Future]]] = []
         tests: list[list[Future]] = []
+        executor = Executor()
         try:
             for trial in states:  # one after the other: what has begun goes before what hasn't
                 trained.append([])
@@ -162,7 +167,7 @@ class Trials:
                         tests[-1].append(self._test(executor, after[0], fold.test))
             return trained, [[self._metrics(test) for test in trial] for trial in tests]
         except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
+            executor.give_up()
             raise
 
     def _train(self, executor: Executor, states: list[Any], number: int, begin: int, end: int) -> list[Future]:
@@ -204,6 +209,8 @@ class Trials:
     def _metrics(self, test: Future) -> FoldMetrics:
         try:
             return FoldMetrics(*test.result())
+        except (ClusterError, CancelledError):  # of the cluster, and not the trial's: it may go on another time
+            raise
         except Exception as error:
             if not self.catches:
                 raise

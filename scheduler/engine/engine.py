@@ -73,6 +73,8 @@ LATE = 0.05
 """Seconds for which a rank has ended no batch. Until it does it gets nothing ahead, and what it has is taken back."""
 TRIAL = 0.2
 """Seconds after which a user's function that still runs on another rank is called on rank 0 too."""
+IDLE = 3600.0
+"""Seconds after which an engine without work looks around."""
 
 
 class Engine:
@@ -118,6 +120,8 @@ class Engine:
         """Who is told of a rank program that came to nothing, though no rank was lost, and is to run again."""
         self.last: list[Callable[[], None]] = []
         """What is waited for when the process ends, before the cluster is closed."""
+        self.delays: list[Callable[[], float]] = []
+        """Who is to be asked again without a message, and in how many seconds."""
         self.heartbeat = Heartbeat(transport, heartbeat)
         self.losses: list[str] = []
         self.returned: dict[str, list[bytes]] = {}
@@ -190,7 +194,7 @@ class Engine:
 
     def _patience(self) -> float:
         idle = self.transport.size == 1 and not self.ledger.batches and self.ledger.ready.turns.held_up is None
-        return 3600.0 if idle else 0.05
+        return min([IDLE if idle else 0.05, *(delay() for delay in self.delays)])
 
     def _leave(self) -> None:
         for job in self.jobs:

@@ -255,7 +255,7 @@ def victims(ledger: Ledger, rank: int, nbytes: int, idle: bool = False) -> list[
             break
         if record in read:
             continue
-        unread = (record.gathers == 0) & (not record.viewed)
+        unread = record.is_unviewed
         if idle:
             unread &= (record.readers_left <= 0) & (record.hold > 0)
         mine = np.flatnonzero((record.owner == rank) & record.in_arena & unread)

@@ -379,7 +379,7 @@ class Ledger(Dealer):
     ) -> None:
         """Note that slabs are in a spill file now; their arena ranges go when all that runs now has ended."""
         current = record.in_arena[tasks] & (record.owner[tasks] == rank) & (record.offset[tasks] == offsets)
-        current &= (record.gathers[tasks] == 0) & (not record.viewed)
+        current &= record.is_unviewed[tasks]
         tasks, offsets, places = tasks[current], offsets[current], places[current]
         record.source[tasks] = source
         record.offset[tasks] = places

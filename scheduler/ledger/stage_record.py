@@ -56,13 +56,14 @@ class StageRecord:
 
     state, owner, offset, source (-1: the owner's arena, else a spill file) say what is known of a task;
     `readers_left` counts gathers that are owed and readers that aren't done, `inputs_missing` inputs that aren't
-    stored, `gathers` gathers to the user that are owed, `gathers_owed` those of all tasks. `hold` keeps all chunks
-    (persisted arrays). `seconds` is what a task takes lately; `ran` tasks have taken `spent` seconds in all. Inputs
-    have smaller numbers than their readers. `slow`: tasks read a source that I/O threads read first. `leading`, `few`
-    and `listed` belong to `ready_queue.ReadyRecords`. `watched`: somebody waits for what is held. `pressing` says how
-    much its tasks are waited for: `AWAITED`, `BESIDE` (they share stages with what is), or 0 for what is only held;
-    `turn` is the number of the computation that is awaited, see `turns`. `admission` says how far tasks may run ahead
-    in an order in which `places` has their places (-1: none), where memory matters.
+    stored, `gathers` gathers to the user that are owed, `gathers_owed` those of all tasks. `views` says how many look
+    at chunks where they lie; None: none does. `hold` keeps all chunks (persisted arrays). `seconds` is what a task
+    takes lately; `ran` tasks have taken `spent` seconds in all. Inputs have smaller numbers than their readers.
+    `slow`: tasks read a source that I/O threads read first. `leading`, `few` and `listed` belong to
+    `ready_queue.ReadyRecords`. `watched`: somebody waits for what is held. `pressing` says how much its tasks are
+    waited for: `AWAITED`, `BESIDE` (they share stages with what is), or 0 for what is only held; `turn` is the
+    number of the computation that is awaited, see `turns`. `admission` says how far tasks may run ahead in an order
+    in which `places` has their places (-1: none), where memory matters.
     """
 
     stage: Stage
@@ -78,7 +79,6 @@ class StageRecord:
     ran: int = 0
     in_place: bool = False
     cached: bool = False
-    viewed: bool = False
     slow: bool = False
     deaths: dict[int, int] = field(default_factory=dict)
     queues: dict[int, deque[Index]] = field(default_factory=dict)
@@ -103,6 +103,7 @@ class StageRecord:
         self.inputs_missing: NDArray[np.int32] = np.zeros(n, np.int32)
         self.gathers: NDArray[np.int16] = np.zeros(n, np.int16)
         self.gathers_owed = 0
+        self.views: NDArray[np.int32] | None = None
         self.bytes = self.stage.all_slab_bytes if not self.in_place else np.zeros(n, np.int64)
 
     @property
@@ -129,6 +130,18 @@ class StageRecord:
     def awaited(self) -> bool:
         """Whether somebody waits for what it makes."""
         return self.watched or self.gathers_owed > 0
+
+    def view(self, tasks: Index, more: int = 1) -> None:
+        """Count those who look at chunks where they lie: these stay there."""
+        if self.views is None:
+            self.views = np.zeros(self.ntasks, np.int32)
+        self.views[tasks] += more
+
+    @property
+    def is_unviewed(self) -> NDArray[np.bool_]:
+        """Which chunks may be moved: nobody gathers them, or looks at them where they lie."""
+        unviewed: NDArray[np.bool_] = self.gathers == 0
+        return unviewed if self.views is None else unviewed & (self.views == 0)
 
     @property
     def is_waiting(self) -> NDArray[np.bool_]:

@@ -80,7 +80,7 @@ def find_places(engine: Engine, token: str, rank: int | None = None, block: int 
     owners = find_owners(record)
     if rank is not None:
         chosen = chosen[owners[chosen] == rank]
-    record.viewed = True
+    record.view(chosen)
     stage = record.stage
     owner = np.full(len(chosen), -1, np.int64) if record.in_place else record.owner[chosen].astype(np.int64)
     places = (owner, record.offset[chosen].astype(np.int64), record.source[chosen].astype(np.int64))
@@ -102,7 +102,11 @@ def read(rank: Rank, columns: Columns, out: Array) -> list[int]:
         else:
             _copy(columns, task, memory[place.offset : place.offset + int(columns.ends(task)[-1])], out)
     for begin in range(0, len(far), AT_ONCE):
-        left += _fetch(rank, columns, far[begin : begin + AT_ONCE], out)
+        for task, slab in _fetch(rank, columns, far[begin : begin + AT_ONCE]):
+            if slab is None:
+                left.append(task)
+            else:
+                _copy(columns, task, slab, out)
     return left
 
 
@@ -111,28 +115,26 @@ def read_block(rank: Rank, columns: Columns, block: int) -> Array | None:
     ((task, place),) = columns.rows()
     memory = rank.memory(place)
     if memory is None:
-        out = np.empty(columns.grid.shape, columns.dtype)
-        return None if _fetch(rank, columns, [(task, place)], out) else out[columns.grid.block_slices(block)]
-    slab = memory[place.offset : place.offset + int(columns.ends(task)[-1])]
-    return dict(cut(columns, task, slab))[block]
+        ((_, slab),) = _fetch(rank, columns, [(task, place)])
+    else:
+        slab = memory[place.offset : place.offset + int(columns.ends(task)[-1])]
+    return None if slab is None else dict(cut(columns, task, slab))[block]
 
 
-def _fetch(rank: Rank, columns: Columns, some: Sequence[tuple[int, SlabPlace]], out: Array) -> list[int]:
+def _fetch(rank: Rank, columns: Columns, some: Sequence[tuple[int, SlabPlace]]) -> list[tuple[int, Array | None]]:
+    """Return tasks with copies of their slabs from other hosts; None where one couldn't be read."""
     slabs: list[tuple[int, Array, threading.Event, list[bool]]] = []
     for task, place in some:
         into, ended, arrived = np.empty(int(columns.ends(task)[-1]), np.uint8), threading.Event(), list[bool]()
         region = Region(place.offset, (into.nbytes,), (1,), 1, place.source)
         rank.fetch(place.owner, region, into, _tell(ended, arrived))
         slabs.append((task, into, ended, arrived))
-    left = []
+    copies: list[tuple[int, Array | None]] = []
     for task, into, ended, arrived in slabs:
         if not ended.wait(FETCH_LIMIT):
             raise ClusterError(f"compute: a chunk of {into.nbytes:,} bytes didn't come within {FETCH_LIMIT:g} s")
-        if arrived[0]:
-            _copy(columns, task, into, out)
-        else:
-            left.append(task)
-    return left
+        copies.append((task, into if arrived[0] else None))
+    return copies
 
 
 def _tell(ended: threading.Event, told: list[bool]) -> Any:

@@ -353,7 +353,7 @@ class Session:
             task, position = divmod(block, stage.blocks_per_task)
             if record.state[task] != ChunkState.STORED:  # a dead rank took it along: it is being made again
                 return None
-            record.viewed = True  # it stays where it is
+            record.view(np.array([task]))  # it stays where it is
             slab = engine.delivery.slab(record, task)
             if slab is None:
                 return None

@@ -5,7 +5,10 @@ A chunk of an array that is persisted already is read from that one.
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +16,18 @@ import numpy as np
 from ...workers.sources import source_reader
 from ...workers.tasks.needs import Unread
 from ..session.chunk_locations import Columns, find_places, read, read_block
+from ..session.job import Ask
+from ..session.result_collector import insist
 
 if TYPE_CHECKING:
+    from ...graph.chunks.grid import Index
     from ...graph.expr.expr import Expr
     from ...graph.kinds.source import HostData
     from ...workers.rank.rank import Rank
     from ...workers.tasks.needs import MissingArgument
     from ..engine.engine import Engine
+    from ..ledger.stage_record import StageRecord
+    from ..session.pin import Pin
     from ..session.session import Session
 
 
@@ -78,13 +86,41 @@ class ComputedArray:
         return self.session.run([self.expr])[0]
 
 
+class ChunkViews:
+    """A task's looks at a chunk of somebody else's array: until the task is over the chunk stays where it is."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._seen: list[tuple[StageRecord, Index]] = []
+        weakref.finalize(self, insist, partial(_end_views, engine, self._seen))
+
+    def add(self, record: StageRecord, tasks: Index) -> None:
+        """Note one more, which the ledger counts already."""
+        self._seen.append((record, tasks))
+
+
+def _end_views(engine: Engine, seen: list[tuple[StageRecord, Index]]) -> None:
+    def end(_: Engine) -> None:
+        while seen:
+            record, tasks = seen.pop()
+            record.view(tasks, -1)
+
+    if seen and not engine.over:
+        engine.request(Ask(end, SimpleQueue()))
+
+
 @dataclass(frozen=True, slots=True)
 class ArrayArgument:
-    """A persisted array that a task takes, or one chunk of it; see `PlacedArgument`."""
+    """A persisted array that a task takes, or one chunk of it; see `PlacedArgument`.
+
+    Of an array that the user has persisted `pin` keeps the chunks, should the user release it, and `views` ends with
+    the task.
+    """
 
     session: Session
     expr: Expr
     block: int | None = None
+    pin: Pin | None = None
+    views: ChunkViews | None = None
 
     def place(self, engine: Engine) -> MissingArgument:
         """Return how a rank finds the chunks now.
@@ -96,12 +132,14 @@ class ArrayArgument:
         """
         if engine.shared and self.block is None:
             return ComputedArray(self.session, self.expr)
-        kept: Any = self.expr.pin
+        kept: Any = self.pin or self.expr.pin
         if kept.job.error is not None:
             raise kept.job.error
         columns = find_places(engine, self.expr.token, block=self.block)
         if columns is None:
             raise NotYet
+        if self.views is not None:
+            self.views.add(engine.ledger.records[self.expr.token], columns.tasks)
         operation: Any = self.expr.op
         in_file = len(columns.tasks) and int(columns.owners[0]) < 0
         data = operation.data if in_file else None

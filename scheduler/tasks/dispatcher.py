@@ -7,6 +7,7 @@ wakes the engine's thread, which gives out what may run by then, to each rank in
 from __future__ import annotations
 
 import contextlib
+import math
 import pickle
 import threading
 import time
@@ -54,6 +55,10 @@ GRACE = 2.0
 """Seconds in which a function that is to be ended comes to its next line of Python."""
 DELAY = 0.02
 """Seconds until a task is tried again whose arguments weren't to be had; a death is known by then."""
+SOON = 0.002
+"""Seconds until a task is tried again whose array isn't computed yet, where no others wait so."""
+EACH = 1e-4
+"""Seconds more for each that waits so: to try takes a tenth of that."""
 MOST_UNREAD = 250
 
 
@@ -84,6 +89,7 @@ class Dispatcher:
         self._calls.before_sending(self._pump)
         self._closed = False
         engine.last.append(self.wait_for_awaited)
+        engine.delays.append(self._delay)
 
     # ---------------------------------------------------------------- the user's threads
 
@@ -271,12 +277,8 @@ class Dispatcher:
             while self._released:
                 board.release(self._released.popleft())
             now = time.monotonic()
-            for _ in range(len(self._late)):
-                due, record = self._late.popleft()
-                if due <= now:
-                    board.resume(record)
-                else:
-                    self._late.append((due, record))
+            while self._late and self._late[0][0] <= now:
+                board.resume(self._late.popleft()[1])
             for rank, record in board.assign():
                 order = self._order(record, now, ended)
                 if order is None:
@@ -303,6 +305,10 @@ class Dispatcher:
             self._calls.tell(rank, GiveUp([number]))
             self._calls.tell(rank, InterruptTask(number))
 
+    def _delay(self) -> float:
+        """Return the seconds until the first that was held back is due."""
+        return max(0.0, self._late[0][0] - time.monotonic()) if self._late else math.inf
+
     def _stop_orphans(self, ended: list[tuple[TaskRecord, Any]]) -> list[tuple[int, int]]:
         """Cancel what was submitted by tasks that ended without a result; return those to be stopped, with ranks."""
         stops: list[tuple[int, int]] = []
@@ -328,7 +334,7 @@ class Dispatcher:
         try:
             needs += [(number, array.place(self._engine)) for number, array in record.arrays]
         except NotYet:
-            self._late.append((now, record))
+            self._late.append((now + SOON + EACH * len(self._late), record))
             self.board.hold_back(record)
             return None
         except Exception as error:

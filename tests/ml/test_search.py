@@ -343,6 +343,26 @@ def test_a_stopped_search_goes_on(tmp_path, monkeypatch, kind, model):
     same(found.cv_results_, again.cv_results_, times=True)
 
 
+def test_a_cluster_that_is_closed_is_no_trials_failure(tmp_path, monkeypatch):
+    X, y = lazy(*rows())
+    wanted = SEARCHES["halving"](MODELS["sgd"]).fit(X, y)
+    train = _Rungs._train
+
+    def closing(self, rung):
+        wr.cluster().close()
+        return train(self, rung)
+
+    with wr.Cluster(threads=1):
+        X, y = lazy(*rows())
+        search = SEARCHES["halving"](MODELS["sgd"], resume=tmp_path / "kept")
+        with monkeypatch.context() as patched:
+            patched.setattr(_Rungs, "_train", closing)
+            with pytest.raises(wr.ClusterError):
+                search.fit(X, y)
+    X, y = lazy(*rows())
+    same(wanted.cv_results_, SEARCHES["halving"](MODELS["sgd"], resume=tmp_path / "kept").fit(X, y).cv_results_)
+
+
 def test_another_search_is_refused(tmp_path):
     X, y = rows()
     GridSearch(SGDClassifier(), ALPHAS, epochs=1, resume=tmp_path).fit(*lazy(X, y))

@@ -156,7 +156,7 @@ def test_what_is_looked_at_stays_though_it_was_to_be_spilled():
     stored(ledger, x)
     ((record, tasks),) = victims(ledger, 0, 1 << 20)
     offsets = record.offset[tasks].copy()
-    record.viewed = True
+    record.view(slice(None))
     ledger.note_spilled(0, record, tasks, offsets, 5, np.arange(len(tasks)) * 800)
     assert (record.source == -1).all()
     assert np.array_equal(record.offset[tasks], offsets)

@@ -272,7 +272,7 @@ def test_what_goes_to_disk_is_held_and_oldest_and_no_more_than_is_asked_for():
     ledger.note_gathered(claim)
     assert not ledger.gathering()
     assert chosen(slab) == [(old, [0])]
-    old.viewed = True
+    old.view(slice(None))
     assert chosen(slab) == [(new, [0])], "somebody looks at it where it lies"
 
 

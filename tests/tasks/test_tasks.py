@@ -37,17 +37,6 @@ def test_futures_are_arguments_however_deep():
         pickle.dumps(first)
 
 
-def test_arrays_are_arguments():
-    x = wr.arange(1000, chunks=100) * 2
-    assert wr.submit(lambda a, b: float(a.sum() + b[1][3]), x, {1: x}).result() == 999_000 + 6
-
-    def uses():
-        return x.sum()
-
-    with pytest.raises(wr.ArgumentError, match="uses the Windrow array 'x'"):
-        wr.submit(uses)
-
-
 def test_exceptions_come_with_the_task_and_the_line():
     with pytest.raises(ZeroDivisionError) as caught:
         wr.submit(divmod, 1, 0).result()
@@ -406,21 +395,6 @@ def test_compute_persist_and_wait_take_lazy_calls_and_futures(tmp_path):
         wr.wait([wr.submit(time.sleep, 0.2), futures[0]], timeout=0.01)
 
 
-def test_chunks_of_persisted_arrays_are_read_not_computed(tmp_path):
-    def count(block):
-        with open(tmp_path / "runs", "a") as file:
-            file.write("x")
-        return block
-
-    x = wr.map_blocks(count, wr.arange(6, chunks=2), dtype=int).persist()
-    assert wr.delayed(sum)([wr.delayed(np.sum)(part) for part in x.to_delayed()]).compute() == 15
-    assert (tmp_path / "runs").read_text() == "xxx"
-    before = wr.cluster().info()[0]["chunks"]
-    futures = [wr.submit(np.negative, x.blocks[i], out=x.blocks[i]) for i in range(3)]  # which may be written to
-    assert [f.result().tolist() for f in futures] == [[0, -1], [-2, -3], [-4, -5]]
-    assert (wr.cluster().info()[0]["chunks"], x.compute().tolist()) == (before, [0, 1, 2, 3, 4, 5])
-
-
 def test_shared_objects_in_calls():
     table = wr.shared.object({"a": np.arange(10)})
     assert wr.submit(lambda k: int(table["a"][k]), 3).result() == 3
@@ -454,19 +428,6 @@ class Sulky:
 
 def test_results_are_taken_whatever_their_size_says():
     assert isinstance(wr.submit(Sulky).result(timeout=20), Sulky)
-
-
-def test_from_delayed_of_calls_that_take_arrays():
-    x = wr.arange(12, chunks=5)
-    first, _, last = x.to_delayed()
-    np.testing.assert_array_equal(wr.from_delayed(first, (5,), int).compute(), np.arange(5))
-    both = wr.delayed(np.add)(wr.delayed(np.sum)(last), [first][0])
-    found = wr.from_delayed(both, (5,), int)
-    np.testing.assert_array_equal((found * 2).compute(), 2 * (np.arange(5) + 21))
-    whole = wr.from_delayed(wr.delayed(np.outer)(x, b=x + 1), (12, 12), int)
-    np.testing.assert_array_equal(whole.compute(), np.outer(np.arange(12), np.arange(12) + 1))
-    with pytest.raises(wr.ArgumentError, match="a future can't be pickled"):
-        wr.from_delayed(wr.delayed(np.square)(wr.submit(np.arange, 5)), (5,), int)
 
 
 def test_functions_that_use_futures_are_refused():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from support.waiting import until
+from windrow.workers.gangs.threads.mailboxes import Receiving
 from windrow.workers.gangs.threads.thread_comm import Deadlock, Revoked, make_comms
 
 FOUND = runpy.run_path(str(Path(__file__).parent / "gang_programs.py"))
@@ -201,3 +202,29 @@ def test_waits_end_by_others_work_and_are_no_deadlock():
         return total
 
     assert len(set(run(5, member))) == 1
+
+
+def test_receives_look_at_their_sources_messages_alone(monkeypatch):
+    looks, takes = [], Receiving.takes
+
+    def counted(self, message):
+        looks.append(message)
+        return takes(self, message)
+
+    monkeypatch.setattr(Receiving, "takes", counted)
+
+    def program(comm):
+        if comm.rank:
+            for k in range(100):
+                comm.send((comm.rank, k), dest=0)
+            comm.Barrier()
+            return []
+        comm.Barrier()
+        apart = [comm.recv(source=3) for _ in range(50)] + [comm.recv(source=2) for _ in range(50)]
+        return apart + [comm.recv() for _ in range(200)]
+
+    taken = run(4, program)[0]
+    assert taken[:100] == [(3, k) for k in range(50)] + [(2, k) for k in range(50)]
+    for rank, first in ((1, 0), (2, 50), (3, 50)):
+        assert [k for source, k in taken[100:] if source == rank] == list(range(first, 100)), "in the order of sends"
+    assert len(looks) < 1000

@@ -23,7 +23,7 @@ class TaskOrder(NamedTuple):
     """Run a call: a pickle of (function or None, arguments, keywords).
 
     `function` is the number of a function that was told apart, 0 where it is in the call. `run` counts the attempts.
-    `needs` are the arguments that aren't in the pickle, by number. `keep` says that the result must stay on the rank.
+    `needs` are the arguments that aren't in the pickle, by number.
     """
 
     number: int

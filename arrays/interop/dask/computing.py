@@ -17,10 +17,9 @@ from .layout import get_here, local_callbacks, persist_by, read_annotations, rea
 from .watching import CallbackGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     from ....scheduler.tasks.dispatcher import Dispatcher
-    from ...typing import KeyLike
 
 
 def get(dsk: Any, keys: Any, options: dict[str, Any]) -> Any:
@@ -56,7 +55,7 @@ def persist(collections: Iterable[Any], optimize_graph: bool, options: dict[str,
     return persisted
 
 
-def _keep(key: KeyLike, entered: Entered) -> Any:
+def _keep(key: Hashable, entered: Entered) -> Any:
     end = entered.follow(key)
     future = entered.futures.get(end)
     return entered.nodes[end].value if future is None else KeptKey(key, future)

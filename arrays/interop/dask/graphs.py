@@ -31,12 +31,11 @@ from .stores import writes_here
 from .watching import EndNotice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping
 
     from ....scheduler.session.session import Session
     from ....scheduler.tasks.dispatcher import Dispatcher
     from ....scheduler.tasks.future import Future
-    from ...typing import KeyLike
     from .watching import CallbackGraph
 
 FEW = 64
@@ -82,7 +81,7 @@ class Entered:
     ends: set[Any] = field(default_factory=set)
     """Keys that are wanted, but for other names of them."""
 
-    def follow(self, key: KeyLike) -> Any:
+    def follow(self, key: Hashable) -> Any:
         """Return the key for which one may be another name."""
         node = self.nodes[key]
         while isinstance(node, Alias):
@@ -90,13 +89,13 @@ class Entered:
             node = self.nodes[key]
         return key
 
-    def value(self, key: KeyLike) -> Any:
+    def value(self, key: Hashable) -> Any:
         """Return the value of a wanted key, or raise what its task raised."""
         key = self.follow(key)
         node = self.nodes[key]
         return node.value if type(node) is DataNode else self.futures[key].result()
 
-    def forget(self, key: KeyLike) -> None:
+    def forget(self, key: Hashable) -> None:
         """Let go of a result that nobody has asked for."""
         if key not in self.ends:
             self.futures.pop(key, None)
@@ -159,7 +158,7 @@ class Maker:
         if node.future._dispatcher is not self.board:
             raise ClusterError(f"dask.get: {node.key!r} was persisted on another cluster, or one that is closed")
 
-    def _record(self, key: KeyLike, node: object) -> TaskRecord:
+    def _record(self, key: Hashable, node: object) -> TaskRecord:
         name, demand = self._label(key), self.demands(key)
         if not writes_here(node, self.entered.nodes) and not (self.alone and not takes_lazy(node, self.entered.nodes)):
             with contextlib.suppress(ArgumentError):
@@ -198,7 +197,7 @@ class Maker:
         used.append(self.placed[key])
         return self.placed[key]._record
 
-    def _try_pickle(self, key: KeyLike, value: object) -> None:
+    def _try_pickle(self, key: Hashable, value: object) -> None:
         if key in self.staying:
             raise ArgumentError(f"dask.get: {key!r} can't be pickled")
         try:
@@ -210,7 +209,7 @@ class Maker:
                 f"{error}; expected what can travel to other processes"
             ) from error
 
-    def _label(self, key: KeyLike) -> str:
+    def _label(self, key: Hashable) -> str:
         first = key[0] if type(key) is tuple and key else key
         label = self.labels.get(first)
         if label is None:
@@ -256,7 +255,7 @@ class Maker:
         held: Any = chunk if self.alone else persist_array(chunk)
         return held.expr
 
-    def _packed(self, key: KeyLike, node: Any, name: str, demand: Demand) -> TaskRecord:
+    def _packed(self, key: Hashable, node: Any, name: str, demand: Demand) -> TaskRecord:
         known, needs, used = self._gather(node, False)
         values = NodeValues(known, tuple(needs), tuple(record.number for record in needs.values()))
         call: Any = (None, (node, values), {})

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from .layout import DataNode, Task, run_subgraph
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from ....scheduler.tasks.future import Future
-    from ...typing import KeyLike
 
 
 class KeptKey(DataNode):  # type: ignore[misc] # dask has no types
@@ -17,7 +18,7 @@ class KeptKey(DataNode):  # type: ignore[misc] # dask has no types
     __slots__ = ("future",)
     __dask_future__ = True
 
-    def __init__(self, key: KeyLike, future: Future) -> None:
+    def __init__(self, key: Hashable, future: Future) -> None:
         super().__init__(key, None)
         self.future = future
 
@@ -51,7 +52,7 @@ class KeptKey(DataNode):  # type: ignore[misc] # dask has no types
         """Return a node for the same future."""
         return KeptKey(self.key, self.future)
 
-    def substitute(self, subs: Any, key: KeyLike = None) -> KeptKey:
+    def substitute(self, subs: Any, key: Hashable = None) -> KeptKey:
         """Return a node for the same future, under another key."""
         return self if key is None or key == self.key else KeptKey(key, self.future)
 

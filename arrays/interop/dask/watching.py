@@ -9,9 +9,8 @@ from ....scheduler.tasks.record import CallState
 from .layout import Alias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
-    from ...typing import KeyLike
     from .graphs import Entered
 
 STEP = 0.02
@@ -25,7 +24,7 @@ class EndNotice:
 
     __slots__ = ("ended", "key")
 
-    def __init__(self, key: KeyLike, ended: queue.SimpleQueue[Any]) -> None:
+    def __init__(self, key: Hashable, ended: queue.SimpleQueue[Any]) -> None:
         self.key, self.ended = key, ended
 
     def __call__(self) -> EndNotice:
@@ -135,7 +134,7 @@ class CallbackGraph:
             if each[1]:
                 each[1](self.nodes, self.state)
 
-    def _begin(self, key: KeyLike) -> None:
+    def _begin(self, key: Hashable) -> None:
         if key not in self._begun:
             self._begun.add(key)
             self.state["ready"].pop(key, None)
@@ -145,7 +144,7 @@ class CallbackGraph:
                 if each[2]:
                     each[2](key, self.nodes, self.state)
 
-    def _end(self, entered: Entered, key: KeyLike, rank: int) -> None:
+    def _end(self, entered: Entered, key: Hashable, rank: int) -> None:
         """Tell that a task has ended, and with it other names of its key."""
         ended = [key]
         for each in ended:

@@ -141,17 +141,17 @@ def _flat(operation: str, a: ArrayLike, axis: Any, dtype: Any, out: Any, method:
 
 
 def _cumulative(
-    operation: str, x: ArrayLike, axis: Any, dtype: Any, out: Any, initial: ArrayLike, ufunc: np.ufunc
+    operation: str, x: ArrayLike, axis: Any, dtype: Any, out: Any, include_initial: bool, ufunc: np.ufunc
 ) -> Array:
     array = as_array(operation, "x", x)
     if array.ndim == 0:
         array = array.reshape(1)
     if axis is None and array.ndim > 1:
         raise AxisError(bad(operation, "axis", axis, f"an axis of an array of {array.ndim} axes"))
-    if not isinstance(initial, bool | np.bool):
-        raise ArgumentError(bad(operation, "include_initial", initial, "True or False"))
+    if not isinstance(include_initial, bool | np.bool):
+        raise ArgumentError(bad(operation, "include_initial", include_initial, "True or False"))
     accumulated = accumulate(ufunc, array, 0 if axis is None else axis, dtype_by_out(array, dtype, out), operation)
-    if initial:
+    if include_initial:
         at = check_axis(operation, 0 if axis is None else axis, array.ndim)
         axes = list(accumulated.expr.grid.axes)
         sizes = axes[at].sizes()

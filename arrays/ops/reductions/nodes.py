@@ -180,7 +180,7 @@ def reduce_by(
     dtype: DTypeLike,
     out: OutLike,
     keepdims: bool,
-    initial: ArrayLike,
+    initial: Any,
     where: WhereLike,
 ) -> Array:
     """Return a ufunc's `reduce`."""

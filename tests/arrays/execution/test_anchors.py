@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
 from windrow.graph.expr.expr import walk
 from windrow.graph.kinds.anchor import Anchor
 from windrow.scheduler.ledger import lineage_checkpoint
@@ -36,12 +37,9 @@ def test_what_is_remembered_has_a_bound(few, chunks, waits):
         u, expected = step(u).persist(), (expected * 3 + expected[::-1]) % 1000
         if waits:
             wr.wait(u)
-            assert records() < 40
+            until(lambda: records() < 40, records)
     np.testing.assert_array_equal(u.compute(), expected)
-    for _ in range(500):
-        if records() < 40:
-            break
-    assert records() < 40
+    until(lambda: records() < 40, records)
     assert len(list(walk([u.expr]))) < 80
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from itertools import count
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from ..payloads import Frozen
 from .group import Waitable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from .buffers import Bytes
     from .group import Group
@@ -71,9 +73,9 @@ class Sending(Waitable):
         group, box = self.context.group, self.context.boxes[self.dest]
         with group.lock:
             group.check()
-            receiving = _pop_first(box.posted, lambda posted: posted.takes(self))
+            receiving = box.posted.pop((self.rank, None), lambda posted: posted.takes(self))
             if receiving is None:
-                box.arrived.append(self)
+                box.arrived.add(self.rank, self)
                 return
             receiving.busy = True
         receiving.deliver(self)
@@ -136,9 +138,9 @@ class Receiving(Waitable):
         group, box = self.context.group, self.context.boxes[self.rank]
         with group.lock:
             group.check()
-            message = _pop_first(box.arrived, self.takes)
+            message = box.arrived.pop(None if self.source is None else (self.source,), self.takes)
             if message is None:
-                box.posted.append(self)
+                box.posted.add(self.source, self)
                 return
             message.busy = self.busy = True
         self.deliver(message)
@@ -168,17 +170,41 @@ class Receiving(Waitable):
             self.error = error
 
 
+class Line(Generic[T]):
+    """What waits, by the rank it is from or wants (None: any), in the order in which it came; with the lock held.
+
+    To take something looks at what those ranks have alone: a member may have thousands of messages from others.
+    """
+
+    __slots__ = ("_items", "_turns")
+
+    def __init__(self) -> None:
+        self._items: dict[int | None, deque[tuple[int, T]]] = {}
+        self._turns = count()
+
+    def add(self, rank: int | None, item: T) -> None:
+        """Put something at the end."""
+        self._items.setdefault(rank, deque()).append((next(self._turns), item))
+
+    def pop(self, ranks: Iterable[int | None] | None, fits: Callable[[T], bool]) -> T | None:
+        """Return, and remove, the first item of some ranks, or of all, that fits."""
+        first: tuple[int, int, deque[tuple[int, T]]] | None = None
+        for rank in self._items if ranks is None else ranks:
+            items = self._items.get(rank, deque())
+            position = next((i for i, (_, item) in enumerate(items) if fits(item)), None)
+            if position is not None and (first is None or items[position][0] < first[0]):
+                first = items[position][0], position, items
+        if first is None:
+            return None
+        _, position, items = first
+        item = items[position][1]
+        del items[position]
+        return item
+
+
 @dataclass(slots=True)
 class MemberMailbox:
-    """The receives of one rank of a communicator that wait, and the messages that have come; with the lock held."""
+    """The receives of one rank of a communicator that wait, and the messages that have come."""
 
-    posted: list[Receiving] = field(default_factory=list)
-    arrived: list[Sending] = field(default_factory=list)
-
-
-def _pop_first(items: list[T], fits: Callable[[T], bool]) -> T | None:
-    """Return, and remove, the first item that fits."""
-    for i, item in enumerate(items):
-        if fits(item):
-            return items.pop(i)
-    return None
+    posted: Line[Receiving] = field(default_factory=Line)
+    arrived: Line[Sending] = field(default_factory=Line)
