@@ -266,6 +266,7 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "signal.correlate": lambda f, a: f(a["x"], np.ones((2, 2))),
     "signal.fftconvolve": lambda f, a: f(a["x"], np.ones((2, 2))),
     "signal.oaconvolve": lambda f, a: f(a["x"], np.ones((2, 2))),
+    "signal.order_filter": lambda f, a: f(a["x"], np.ones((3, 3)), 4),
     "signal.welch": lambda f, a: f(a["x"], nperseg=4),
     "signal.spectrogram": lambda f, a: f(a["x"], nperseg=4),
     "signal.decimate": lambda f, a: f(a["x"], 2, ftype="fir"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .convolution import convolve, correlate, fftconvolve, oaconvolve
 from .lines import decimate, detrend, filtfilt, hilbert, resample, resample_poly, savgol_filter, sosfiltfilt, upfirdn
+from .ranks import medfilt, order_filter
 from .recursive import lfilter, sosfilt
 from .spectra import coherence, csd, periodogram, spectrogram, welch
 
@@ -18,7 +19,9 @@ __all__ = [
     "filtfilt",
     "hilbert",
     "lfilter",
+    "medfilt",
     "oaconvolve",
+    "order_filter",
     "periodogram",
     "resample",
     "resample_poly",

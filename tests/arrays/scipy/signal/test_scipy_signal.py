@@ -72,6 +72,35 @@ def test_recursive_filters_of_other_dtypes():
         wr.signal.lfilter([1.0], [0.0, 1.0][:0], wr.ones(5))
 
 
+RANKS = {
+    "medfilt": [(), (5,), ([3, 7],), (41,), (4,), ([3],), (-3,), ([1.5, 3],)],
+    "order_filter": [
+        (np.eye(3), 0),
+        (np.eye(3), 2),
+        (np.ones((5, 3)), 7),
+        (np.eye(3), -1),
+        (np.eye(4), 0),
+        ([1, 1, 1], 0),
+        (np.eye(3), 9),
+    ],
+}
+
+
+@pytest.mark.filterwarnings("ignore:kernel_size exceeds")
+@pytest.mark.parametrize("name", RANKS)
+def test_filters_by_ranks(name):
+    for arguments in RANKS[name]:
+        for x in (A, (A * 100).astype(int), A.astype("f4"), A.astype("f2"), A * 1j, A > 0.5):
+            for chunks in CHUNKS:
+                same("signal", name, [x], chunks, *arguments)
+
+
+def test_medians_of_lines():
+    for size in (None, 3, 21, 601):
+        same("signal", "medfilt", [LINE], 90, size)
+    same("signal", "medfilt", [np.float64(3.0)], (), 3)
+
+
 LINES = {
     "detrend": [{}, {"type": "constant"}, {"axis": 0}, {"bp": [3, 7]}],
     "savgol_filter": [
