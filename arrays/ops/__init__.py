@@ -1,1 +1,1 @@
-"""Operations on arrays: one definition for each, a value or a function that makes a node of a frozen kind."""
+"""Operations on arrays. Each is defined once, as a value or as a function that makes a node (`graph/kinds`)."""

@@ -1,4 +1,4 @@
-"""What docstrings of operations have in common."""
+"""Parts that docstrings of operations share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`out=`: what a name stands for is replaced; an array in the user's memory is filled."""
+"""`out=`: a lazy array stands for the result from then on; a NumPy array is filled at the call."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 
 
 def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *, broadcasts: bool = False) -> Any:
-    """Return what was found; with `out`, put it there as NumPy would, and return `out`.
+    """Return a result; with `out`, assign it to `out` as NumPy would, and return `out`.
 
-    A lazy array stands for the new expression from now on, and keeps its shape and dtype; a NumPy array is filled,
-    for which the result is computed now. It has the result's shape; to a ufunc's, which `broadcasts`, one that this
-    broadcasts to.
+    A lazy `out` gets the result's expression, and keeps its shape and dtype. A NumPy array is filled, so the result is
+    computed now. `out` has the result's shape; with `broadcasts`, as for ufuncs, the result may broadcast to it.
     """
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
@@ -45,7 +44,7 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *,
 
 
 def check_out(operation: str, found: Any, out: Any, casting: str) -> Any:
-    """Return `out`, an array to which the result may be cast, or say what it is."""
+    """Return `out` if it is an array to which the result may be cast; else raise."""
     if not isinstance(out, ArrayBase | np.ndarray):
         raise ArgumentError(bad(operation, "out", type(out).__name__, "None, a Windrow array, or a NumPy array"))
     if not np.can_cast(found.dtype, out.dtype, casting=casting):  # type: ignore[arg-type]
@@ -57,9 +56,10 @@ def check_out(operation: str, found: Any, out: Any, casting: str) -> Any:
 
 
 def dtype_by_out(a: ArrayLike, dtype: DTypeLike, out: OutLike) -> Any:
-    """Return the dtype that is asked for, else that of `out` where it holds sums and products of `a` better.
+    """Return the dtype in which to compute: `dtype`, else that of `out` where it is wider than that of `a`.
 
-    NumPy takes that of `out` in any case. Here what would lose digits by it is rounded once, at the end.
+    NumPy computes in the dtype of `out` in any case. Here a narrower `out` doesn't narrow the computation: its result
+    is rounded once, at the end.
     """
     own, held = getattr(a, "dtype", None), dtype_of_out(out)
     if dtype is not None or not isinstance(own, np.dtype) or held is None:
@@ -69,7 +69,7 @@ def dtype_by_out(a: ArrayLike, dtype: DTypeLike, out: OutLike) -> Any:
 
 
 def deliver_positions(operation: str, found: object, out: OutLike) -> Any:
-    """Return positions, or put them into `out`, which as NumPy's is of integers that int64 holds, or of bool."""
+    """Return positions, or assign them to `out`, whose dtype must cast safely to int64, as in NumPy."""
     dtype = dtype_of_out(out)
     if dtype is not None and not np.can_cast(dtype, np.int64, "safe"):
         raise DTypeError(bad(operation, "out", dtype, "an array of integers that int64 holds"))
@@ -77,12 +77,12 @@ def deliver_positions(operation: str, found: object, out: OutLike) -> Any:
 
 
 def deliver_reduced(operation: str, found: object, out: OutLike) -> Any:
-    """Return a reduction's result, or put it into `out`, which as NumPy's takes numbers of any kind."""
+    """Return a reduction's result, or assign it to `out`, whose dtype may be any of numbers, as in NumPy."""
     return _deliver_numbers(operation, found, out, "biufc")
 
 
 def deliver_inexact(operation: str, found: object, out: OutLike) -> Any:
-    """Return what NumPy finishes within `out`, such as roots, or put it there: no integers hold it."""
+    """Return a result that isn't an integer, such as a root, or assign it to `out`, whose dtype is float or complex."""
     return _deliver_numbers(operation, found, out, "fc")
 
 
@@ -93,9 +93,9 @@ def _deliver_numbers(operation: str, found: Any, out: OutLike, kinds: str) -> An
 
 
 def divides_in_out(dtype: DTypeLike, out: OutLike) -> bool:
-    """Tell whether a sum of integers, which `dtype` asks for, is divided in the dtype of `out`, as NumPy does it.
+    """Tell whether a mean adds up in a dtype of integers, and divides in the dtype of `out`, as NumPy does.
 
-    So `mean(x, dtype=int, out=floats)` adds up integers, and what is divided isn't cut off.
+    So `mean(x, dtype=int, out=floats)` adds up integers, and the quotient isn't truncated.
     """
     return dtype is not None and np.dtype(dtype).kind in "biu" and dtype_of_out(out) is not None
 

@@ -1,1 +1,1 @@
-"""Functions of each element: ufuncs, and what is none in NumPy."""
+"""Elementwise functions: NumPy's ufuncs, and functions that are no ufuncs in NumPy."""

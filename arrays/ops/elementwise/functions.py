@@ -141,7 +141,7 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
         raise ArgumentError(bad("where", "y" if y is None else "x", None, "both x and y, or neither"))
     selected = apply("where", "where", (condition, x, y), np.where)
     for name, value in (("x", x), ("y", y)):
-        if type(value) is int:  # which NumPy's where casts: 300 among uint8 is 44
+        if type(value) is int:  # as NumPy's `where` casts it: 300 becomes 44 in uint8
             hold("where", name, value, selected.dtype)
     return selected
 
@@ -347,7 +347,7 @@ def clip(
     options = {name: options[name] for name in known if name in options}
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     array = as_array("clip", "a", a)
-    if array.dtype.kind in "iu":  # limits beyond what the dtype can hold are none
+    if array.dtype.kind in "iu":  # a limit that the dtype can't hold limits nothing
         low = None if type(low) is int and low <= np.iinfo(array.dtype).min else low
         high = None if type(high) is int and high >= np.iinfo(array.dtype).max else high
     if low is not None and high is not None:
@@ -360,7 +360,7 @@ def clip(
 
 
 def _between(x: Array, low: ArrayLike, high: ArrayLike, options: dict[str, Any]) -> Array:
-    """Limit elements on both sides; between two numbers a zero keeps its sign, as in NumPy."""
+    """Limit elements on both sides. If both limits are scalars, -0.0 keeps its sign, as in NumPy."""
     if not options:
         limits = [np.asarray(v) if isinstance(v, list | tuple) else v for v in (low, high)]
         x = cast(x, np.result_type(x.dtype, *(getattr(v, "dtype", v) for v in limits)))
@@ -415,7 +415,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08
 
 
 def join_parts(real_parts: Array, imaginary_parts: Array) -> Array:
-    """Return the complex numbers of real and imaginary parts of one dtype."""
+    """Return complex numbers with these real and imaginary parts, which have one dtype."""
     return apply("complex", "complex", (real_parts, imaginary_parts), lambda x, y: x + 1j * y)
 
 

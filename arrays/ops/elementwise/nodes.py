@@ -1,4 +1,4 @@
-"""Making elementwise nodes: operands and scalars told apart, chunks brought together, the dtype found."""
+"""Makes elementwise nodes: separates arrays from scalars, aligns chunks, finds the dtype of the result."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _KINDS = {
 }
 _LARGEST = {"b": "?", "i": "i8", "f": "f8", "c": "c16", "M": "M8[s]", "m": "m8[s]"}
 _SAYS_NOTHING = re.compile("not supported for the input types|did not contain a loop|only defined for")
-"""What NumPy says of any ufunc and any operands that it refuses."""
+"""Parts of NumPy's error messages that name no cause: they only say that a ufunc refuses its operands."""
 
 
 def split(operation: str, values: Sequence[Any]) -> tuple[list[Array], list[Arg]]:
-    """Tell arrays from scalars; a 0-d NumPy array is a typed scalar."""
+    """Separate arrays from scalars; a 0-d NumPy array is a scalar with a dtype."""
     arrays: list[Array] = []
     args: list[Arg] = []
     for i, value in enumerate(values):
         scalar = _scalar(value)
         if scalar is not None:
-            if type(scalar.value) is not int:  # of any size: NumPy tells whether the others' dtype holds it
+            if type(scalar.value) is not int:  # of any size; NumPy checks whether the other operands' dtype can hold it
                 check_dtype(operation, f"x{i + 1}", np.asarray(scalar.value).dtype)
             args.append(scalar)
         else:
@@ -75,13 +75,13 @@ def sample_dtypes(operation: str, sample: Sample, arrays: Sequence[ArrayBase], a
     if isinstance(sample, np.ufunc):
         kinds = tuple([_kind(a.value) if isinstance(a, Scalar) else arrays[a].dtype for a in args])
         if all(kind is not None for kind in kinds):
-            with suppress(DTypeError):  # it is told with the values that came
+            with suppress(DTypeError):  # found below, where the message names the values
                 return list(_known_dtypes(operation, sample, kinds))
     return _find_dtypes(operation, sample, [a.value if isinstance(a, Scalar) else arrays[a].dtype for a in args])
 
 
 def _kind(value: object) -> Any:
-    """Return what alone of a scalar tells the result's dtype; None where its value may."""
+    """Return the dtype or class of a scalar; None where the result's dtype depends on its value, too."""
     if type(value) is float:
         return float
     if type(value) is int and 0 <= value <= SMALL:
@@ -113,7 +113,7 @@ def _find_dtypes(operation: str, sample: Sample, operands: Sequence[Any]) -> lis
 
 
 def _name_kinds(ufunc: np.ufunc) -> str:
-    """Say what a ufunc of NumPy takes: one kind of dtype for all operands, or different ones."""
+    """Return words for the dtypes that a ufunc of NumPy takes, for an error message."""
     words = [word for kind, word in _KINDS.items() if _takes(ufunc, _LARGEST[kind])]
     loops = dict.fromkeys(tuple([np.dtype(c).kind for c in loop[: ufunc.nin]]) for loop in ufunc.types)
     mixed = [kinds for kinds in loops if len(set(kinds)) > 1 and _KINDS.keys() >= set(kinds)]
@@ -131,7 +131,7 @@ def _takes(ufunc: np.ufunc, dtype: str) -> bool:
 
 
 def apply(operation: str, function: str, values: Sequence[Any], sample: Sample) -> Array:
-    """Return the array of a named function of one result; `sample` tells its dtype."""
+    """Return the array that a kernel with one result makes; `sample`, called on empty arrays, gives its dtype."""
     chosen = over_chosen(operation, lambda *given: apply(operation, function, given, sample), values)
     if chosen is not None:
         return chosen
@@ -142,7 +142,7 @@ def apply(operation: str, function: str, values: Sequence[Any], sample: Sample) 
 
 
 def cast(array: ArrayBase, dtype: DTypeLike) -> Array:
-    """Return an array with its elements cast; the array itself where it has the dtype."""
+    """Return an array with its elements cast, or the array itself if it has the dtype."""
     wanted = np.dtype(dtype)
     if wanted == array.dtype:
         return array  # type: ignore[return-value]
@@ -153,14 +153,14 @@ def cast(array: ArrayBase, dtype: DTypeLike) -> Array:
 
 
 def cast_values(operation: str, argument: str, value: object, dtype: DType, by: Rule = read) -> Array:
-    """Return values that go into an array of a dtype: arrays are cast, numbers and lists must be held by it."""
+    """Return values to be stored in a dtype: arrays are cast to it, numbers and lists must fit into it."""
     if isinstance(value, (SCALARS, list, tuple, str, bytes)):
         value = hold(operation, argument, value, dtype, by)
     return cast(as_array(operation, argument, value), dtype)
 
 
 def choose(operation: str, condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
-    """Return elements of `x` where a condition of bool holds, else of `y`; the array is named for the operation."""
+    """Return elements of `x` where a boolean condition holds, else of `y`. The node bears the name of the operation."""
     dtype = condition.dtype if isinstance(condition, ArrayBase) else np.asarray(condition).dtype
     if dtype != np.bool:
         raise DTypeError(bad(operation, "where", dtype, "an array of bool"))

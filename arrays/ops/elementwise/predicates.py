@@ -1,4 +1,4 @@
-"""Telling kinds of numbers apart, and bits of integers packed into bytes."""
+"""Tests of elements (real, complex, infinite), rounding towards zero, and packing of bits into bytes."""
 
 from __future__ import annotations
 
@@ -163,8 +163,6 @@ def isrealobj(x: ArrayLike) -> bool:
 
 def real_if_close(a: ArrayLike, tol: float = 100) -> Array:
     """Return the real parts if all imaginary parts are close to zero, else the array.
-
-    The result's dtype depends on the data: of complex arrays the imaginary parts are computed at the call.
 
     Parameters
     ----------
@@ -399,7 +397,7 @@ def _lines(operation: str, array: Array, axis: int | None, bitorder: Any) -> tup
     if bitorder not in ("big", "little"):
         raise ShapeError(bad(operation, "bitorder", bitorder, "'big' or 'little'"))
     if array.ndim == 0:
-        array = array.reshape(1)  # as NumPy takes it, with an axis or without
+        array = array.reshape(1)  # NumPy accepts it with an axis and without
     return (array.reshape(-1), 0) if axis is None else (array, check_axis(operation, axis, array.ndim))
 
 

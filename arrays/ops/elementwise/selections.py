@@ -1,8 +1,8 @@
-"""Elementwise functions of what a lazy mask selects: they stay a selection, so that `x[m] = f(x[m])` is `where`.
+"""Elementwise functions of `x[m]`, where `m` is a lazy mask. `x[m] = f(x[m])` becomes a `where` over whole arrays.
 
-`x[m]` remembers the array and the mask. A function of such arrays, of one mask, is the same selection of the function
-of whole arrays; its size needn't be known before something else asks for it. Where it is set into the places that it
-was selected from, whole arrays are all that is read: nothing is counted, and no recipe runs.
+`x[m]` remembers the array and the mask. `f(x[m])` is `f(x)[m]`: a selection by the same mask, whose size is
+computed only when something needs it. Assigned to `x[m]`, it reads the whole arrays; no elements are
+counted, and no recipe runs.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 KINDS = frozenset("biufcmM")
-"""Kinds of elements of which any will do for a function, besides powers of integers: others may be refused."""
+"""Kinds of dtypes whose elements any function accepts: it is applied to all of them, not only to the selected ones.
+
+Integers to negative powers raise, so powers of integers are an exception."""
 
 
 def over_chosen(name: str, function: Callable[..., Any], values: Sequence[Any]) -> Array | None:
-    """Return the selection that an elementwise function of selections is; None where it takes anything else."""
+    """Return `f(x)[m]` for a function of `x[m]`; None unless all operands are scalars or selected by one mask."""
     waiting = [v._unsized if isinstance(v, ArrayBase) else None for v in values]
     chosen = [w.chosen for w in waiting if w is not None and w.chosen is not None]
     if not chosen:
@@ -51,12 +53,12 @@ def over_chosen(name: str, function: Callable[..., Any], values: Sequence[Any]) 
 
 
 def _single(value: object) -> bool:
-    """Whether a value has no axes, so that it serves all elements."""
+    """Whether a value has no axes, and so broadcasts to any selection."""
     return isinstance(value, SCALARS) or (isinstance(value, ArrayBase | np.ndarray) and value.ndim == 0)
 
 
 def _apply(*given: Any) -> Generator[Any, Any, Array]:
-    """Recipe: apply the function to what was selected, whose size is found."""
+    """Recipe: apply the function to the selected elements, whose number is known by now."""
     *arrays, function, others = given
     selected = (wrap(a.expr) for a in arrays)
     yield from ()
@@ -65,7 +67,7 @@ def _apply(*given: Any) -> Generator[Any, Any, Array]:
 
 
 def elementwise(function: F) -> F:
-    """Let a function that works on each element of its first argument give a selection of a selection."""
+    """Decorate an elementwise function of its first argument, so that `f(x[m])` is `f(x)[m]`."""
 
     @aside
     @wraps(function)

@@ -32,7 +32,8 @@ class Ufunc:
     """An elementwise function of NumPy, applied lazily.
 
     Call it with arrays, NumPy arrays or scalars that broadcast; dtypes promote as in NumPy 2. The result is
-    an `Array`, or a tuple of them for functions with several results; where nothing is lazy, NumPy's, at once.
+    an `Array`, or a tuple of them for functions with several results. Where no operand is lazy, NumPy computes the
+    result at once.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class Ufunc:
     name: str
 
     def __post_init__(self) -> None:
-        """Give the function a signature, with as many operands as it takes, and documentation of its own."""
+        """Give the function its signature and its documentation."""
         count = self.ufunc.nin
         names = ["x"] if count == 1 else [f"x{i + 1}" for i in range(count)]
         options = {"out": None, "where": True, "dtype": None, "casting": "same_kind"}
@@ -87,12 +88,12 @@ class Ufunc:
 
     @property
     def identity(self) -> Any:
-        """What leaves the other operand as it is; None where there is nothing such."""
+        """The value that leaves the other operand as it is; None where there is none."""
         return self.ufunc.identity
 
     @property
     def types(self) -> list[str]:
-        """The dtypes it takes and gives, by NumPy's letters."""
+        """The dtypes of its operands and results, by NumPy's letters."""
         return list(self.ufunc.types)
 
     @property
@@ -100,7 +101,7 @@ class Ufunc:
         return self.name
 
     def __get__(self, instance: object, owner: type | None = None) -> Self:
-        """Return the function itself, unbound as NumPy's are; by this method `help` takes it for a function."""
+        """Return the function itself, unbound like NumPy's. An object with this method is a function to `help`."""
         return self
 
     def __call__(
@@ -120,7 +121,7 @@ class Ufunc:
         out : Array or numpy.ndarray, or a tuple with one for each result, optional
             A lazy array then stands for the result; a NumPy array is filled now.
         where : array of bool, optional
-            Elsewhere `out` stays as it is; without `out` there are zeros.
+            Where it is False, `out` stays as it is; without `out` the result is zero there.
         dtype : dtype, optional
             In which to compute; operands are cast.
         casting : str
@@ -149,7 +150,7 @@ class Ufunc:
             dtypes = sample_dtypes(self.name, ufunc, arrays, args)
         else:
             dtypes = self._as(wanted, arrays, args, casting)
-        if casting not in ("same_kind", "unsafe"):  # these two allow whatever loop is found
+        if casting not in ("same_kind", "unsafe"):  # these two rules allow every loop that NumPy finds
             sample_dtypes(self.name, partial(ufunc, casting=casting, dtype=wanted), *uncast)
         grid, fitted = align_chunks(self.name, arrays)
         if ufunc.nout == 1:
@@ -165,11 +166,12 @@ class Ufunc:
         return tuple(self._put(part, each, where, casting) for part, each in zip(parts, outs, strict=True))
 
     def _as(self, dtype: DType, arrays: list[Any], args: list[Arg], casting: str) -> list[DType]:
-        """Cast operands (in place, in the lists) to what the loop for a result's dtype takes; return its results'."""
+        """Cast operands, within the lists, to the dtypes of the loop for `dtype`; return the dtypes of its results."""
         ufunc = self.ufunc
         types = [_kind(a.value) if isinstance(a, Scalar) else arrays[a].dtype for a in args]
         asked = (None,) * ufunc.nin + (dtype,) * ufunc.nout
-        rule = "unsafe" if casting == "unsafe" else "same_kind"  # by "equiv" NumPy 2.4 dies of Python's numbers
+        # with "equiv" NumPy 2.4 crashes on Python's numbers
+        rule = "unsafe" if casting == "unsafe" else "same_kind"
         try:
             loop = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), signature=asked, casting=rule)  # type: ignore[arg-type]
         except (TypeError, ValueError) as error:
@@ -188,7 +190,7 @@ class Ufunc:
             return deliver(self.name, made, out, casting, broadcasts=True)
         if out is None:
             return choose(self.name, where, made, made.dtype.type())
-        made = cast(made, check_out(self.name, made, out, casting).dtype)  # what stays there is never cast
+        made = cast(made, check_out(self.name, made, out, casting).dtype)  # elements of `out` that stay are never cast
         return deliver(self.name, choose(self.name, where, made, out), out, casting, broadcasts=True)
 
     def reduce(
@@ -216,7 +218,7 @@ class Ufunc:
         return reduce_by(self.ufunc, array, axis, dtype, out, keepdims, initial, where)
 
     def accumulate(self, array: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: OutLike = None) -> Any:
-        """Apply the function along an axis to what it gave before and the next element.
+        """Apply the function along an axis, each time to the last result and the next element.
 
         Parameters
         ----------
@@ -229,7 +231,7 @@ class Ufunc:
         return deliver_reduced(f"{self.name}.accumulate", accumulate(self.ufunc, array, axis, dtype), out)
 
     def outer(self, A: Any, B: Any, /, **keywords: Any) -> Any:
-        """Apply the function to each element of `A` with each of `B`.
+        """Apply the function to all pairs of an element of `A` and one of `B`.
 
         Parameters
         ----------
@@ -241,7 +243,7 @@ class Ufunc:
         return self(left.reshape((*left.shape, *(1,) * right.ndim)), right, **keywords)
 
     def at(self, a: ArrayLike, indices: ArrayLike, /, *b: Any) -> None:
-        """Apply the function to elements of an array, in place, once for each time that a position is named.
+        """Apply the function in place to the elements at positions; a position that occurs twice is changed twice.
 
         Positions and values come into one chunk. A lazy array stands for the result from then on; a NumPy array is
         changed now.
@@ -261,15 +263,15 @@ class Ufunc:
     def reduceat(
         self, array: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: OutLike = None
     ) -> Any:
-        """Reduce runs along an axis that begin at some positions, each up to where the next one begins.
+        """Reduce slices along an axis: each begins at one of `indices`, and ends where the next one begins.
 
-        As in NumPy a run whose next one doesn't begin later is the single element there.
+        As in NumPy, a slice gives its first element where the next one doesn't begin later.
 
         Parameters
         ----------
         array : array
         indices : sequence of int
-            Where runs begin. In order, they cut the axis into chunks; else it comes into one chunk.
+            Where slices begin. If they ascend, the axis keeps several chunks; else it is brought into one.
         axis : int
         dtype, out : optional
         """
@@ -290,19 +292,19 @@ _PLAIN = (np.ndarray, np.generic, bool, int, float, complex, str, bytes)
 
 
 def _lazy(value: object) -> bool:
-    """Whether an operand isn't NumPy's or Python's own."""
+    """Whether an operand is lazy: neither NumPy's nor Python's own."""
     if isinstance(value, list | tuple):
         return any(map(_lazy, value))
     return value is not None and not isinstance(value, _PLAIN)
 
 
 def is_ignored(name: str, value: object) -> bool:
-    """Whether a keyword of NumPy says nothing here: the order in memory, subclasses."""
+    """Whether a keyword of NumPy is accepted and has no effect: `order`, `subok`."""
     return (name == "order" and value in ("K", "C", "A", "F")) or (name == "subok" and isinstance(value, bool))
 
 
 def _kind(value: object) -> Any:
-    """Return a scalar's dtype, or the class of one of Python's numbers, which promotes weakly."""
+    """Return a scalar's dtype, or the class of a Python number, which promotes weakly."""
     if isinstance(value, bool) or not isinstance(value, int | float | complex) or isinstance(value, np.generic):
         return np.asarray(value).dtype
     return type(value)

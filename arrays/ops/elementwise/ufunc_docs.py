@@ -1,12 +1,12 @@
-"""What is said of each ufunc: a line, and an example.
+"""A summary and an example for each ufunc.
 
-The parameters are alike in all, so `describe` writes them.
+All ufuncs have the same parameters, so `describe` writes the other sections.
 """
 
 from __future__ import annotations
 
 _TEXT = """
-absolute: Return how far elements are from zero; of complex numbers, their moduli.
+absolute: Return the absolute values; of complex numbers, the moduli.
 >>> wr.absolute(wr.array([-1.5, 2.0])).compute()
 array([1.5, 2. ])
 
@@ -42,19 +42,19 @@ arctanh: Return the numbers whose hyperbolic tangents the elements are.
 >>> wr.arctanh(wr.array([0.0, 0.5])).compute().round(3)
 array([0.   , 0.549])
 
-bitwise_and: Return the bits that both operands have.
+bitwise_and: Return the bits that are set in both operands.
 >>> wr.bitwise_and(wr.array([6, 5]), 3).compute()
 array([2, 1])
 
-bitwise_count: Return how many bits are one in the absolute values of integers.
+bitwise_count: Count the bits that are set in the absolute values of integers.
 >>> wr.bitwise_count(wr.array([5, 8])).compute()
 array([2, 1], dtype=uint8)
 
-bitwise_or: Return the bits that at least one of the operands has.
+bitwise_or: Return the bits that are set in at least one operand.
 >>> wr.bitwise_or(wr.array([6, 5]), 3).compute()
 array([7, 7])
 
-bitwise_xor: Return the bits that one of the operands has and the other has not.
+bitwise_xor: Return the bits that are set in exactly one operand.
 >>> wr.bitwise_xor(wr.array([6, 5]), 3).compute()
 array([5, 6])
 
@@ -62,7 +62,7 @@ cbrt: Return the cube roots.
 >>> wr.cbrt(wr.array([8.0, -27.0])).compute()
 array([ 2., -3.])
 
-ceil: Return the least integers that aren't below the elements, in the dtype of the elements.
+ceil: Round up to integers, in the dtype of the elements.
 >>> wr.ceil(wr.array([1.2, -1.2])).compute()
 array([ 2., -1.])
 
@@ -70,7 +70,7 @@ conjugate: Return the complex conjugates.
 >>> wr.conjugate(wr.array([1 + 2j, 3 - 1j])).compute()
 array([1.-2.j, 3.+1.j])
 
-copysign: Give the elements of one operand the signs of another's.
+copysign: Return the elements of the first operand with the signs of the second.
 >>> wr.copysign(wr.array([1.0, 2.0]), [-1.0, 1.0]).compute()
 array([-1.,  2.])
 
@@ -82,11 +82,11 @@ cosh: Return the hyperbolic cosines.
 >>> wr.cosh(wr.array([0.0, 1.0])).compute().round(3)
 array([1.   , 1.543])
 
-deg2rad: Turn degrees into radians.
+deg2rad: Convert degrees to radians.
 >>> wr.deg2rad(wr.array([90.0, 180.0])).compute().round(3)
 array([1.571, 3.142])
 
-degrees: Turn radians into degrees.
+degrees: Convert radians to degrees.
 >>> wr.degrees(wr.array([0.5, 1.0])).compute().round(3)
 array([28.648, 57.296])
 
@@ -110,7 +110,7 @@ exp2: Return 2 to the power of the elements.
 >>> wr.exp2(wr.array([3.0, -1.0])).compute()
 array([8. , 0.5])
 
-expm1: Return `exp(x) - 1`, exact also near zero.
+expm1: Return `exp(x) - 1`, accurate also near zero.
 >>> wr.expm1(wr.array([0.0, 1.0])).compute().round(3)
 array([0.   , 1.718])
 
@@ -122,7 +122,7 @@ float_power: Raise elements to powers, in float64 or complex128 at least.
 >>> wr.float_power(wr.array([2, 4]), -1).compute()
 array([0.5 , 0.25])
 
-floor: Return the greatest integers that aren't above the elements, in the dtype of the elements.
+floor: Round down to integers, in the dtype of the elements.
 >>> wr.floor(wr.array([1.8, -1.2])).compute()
 array([ 1., -2.])
 
@@ -130,19 +130,19 @@ floor_divide: Divide elements and round down.
 >>> wr.floor_divide(wr.array([7, -7]), 2).compute()
 array([ 3, -4])
 
-fmax: Return the greater ones of two elements; NaN only where both are.
+fmax: Return the greater of two elements; NaN only where both are NaN.
 >>> wr.fmax(wr.array([1.0, wr.nan]), [0.5, 2.0]).compute()
 array([1., 2.])
 
-fmin: Return the lesser ones of two elements; NaN only where both are.
+fmin: Return the lesser of two elements; NaN only where both are NaN.
 >>> wr.fmin(wr.array([1.0, wr.nan]), [0.5, 2.0]).compute()
 array([0.5, 2. ])
 
-fmod: Return what division leaves, with the sign of the dividend, as C's function does.
+fmod: Return the remainders of division, with the sign of the dividend, as in C.
 >>> wr.fmod(wr.array([-7, 7]), 3).compute()
 array([-1,  1])
 
-frexp: Take floating-point numbers apart into mantissas from .5 to 1 and exponents of 2.
+frexp: Split floating-point numbers into mantissas from 0.5 to 1 and exponents of 2.
 >>> wr.compute(*wr.frexp(wr.array([8.0, 0.75])))
 (array([0.5 , 0.75]), array([4, 0], dtype=int32))
 
@@ -162,11 +162,11 @@ heaviside: Return 0 below zero, 1 above, and the second operand at zero.
 >>> wr.heaviside(wr.array([-1.0, 0.0, 2.0]), 0.5).compute()
 array([0. , 0.5, 1. ])
 
-hypot: Return the hypotenuses of right triangles, whose legs are given.
+hypot: Return the hypotenuses of right triangles with these legs.
 >>> wr.hypot(wr.array([3.0, 5.0]), [4.0, 12.0]).compute()
 array([ 5., 13.])
 
-invert: Turn all bits of integers; of booleans, the values.
+invert: Invert all bits of integers; negate booleans.
 >>> wr.invert(wr.array([0, 5])).compute()
 array([-1, -6])
 
@@ -214,7 +214,7 @@ log10: Return the logarithms to base 10.
 >>> wr.log10(wr.array([1.0, 1000.0])).compute()
 array([0., 3.])
 
-log1p: Return `log(1 + x)`, exact also near zero.
+log1p: Return `log(1 + x)`, accurate also near zero.
 >>> wr.log1p(wr.array([0.0, 1.0])).compute().round(3)
 array([0.   , 0.693])
 
@@ -242,19 +242,19 @@ logical_or: Tell where at least one operand is true (not zero).
 >>> wr.logical_or(wr.array([True, False]), False).compute()
 array([ True, False])
 
-logical_xor: Tell where just one operand is true (not zero).
+logical_xor: Tell where exactly one operand is true (not zero).
 >>> wr.logical_xor(wr.array([True, False]), True).compute()
 array([False,  True])
 
-maximum: Return the greater ones of two elements; NaN where one of them is.
+maximum: Return the greater of two elements; NaN where one of them is NaN.
 >>> wr.maximum(wr.array([1, 5]), [4, 2]).compute()
 array([4, 5])
 
-minimum: Return the lesser ones of two elements; NaN where one of them is.
+minimum: Return the lesser of two elements; NaN where one of them is NaN.
 >>> wr.minimum(wr.array([1, 5]), [4, 2]).compute()
 array([1, 2])
 
-modf: Take numbers apart into fractions and whole numbers, both with the sign of the number.
+modf: Split numbers into fractional and integral parts, both with the sign of the number.
 >>> wr.compute(*wr.modf(wr.array([1.5, -2.25])))
 (array([ 0.5 , -0.25]), array([ 1., -2.]))
 
@@ -282,11 +282,11 @@ power: Raise elements to powers; integers to negative powers are an error.
 >>> wr.power(wr.array([2, 3]), 3).compute()
 array([ 8, 27])
 
-rad2deg: Turn radians into degrees.
+rad2deg: Convert radians to degrees.
 >>> wr.rad2deg(wr.array([0.5, 1.0])).compute().round(3)
 array([28.648, 57.296])
 
-radians: Turn degrees into radians.
+radians: Convert degrees to radians.
 >>> wr.radians(wr.array([90.0, 180.0])).compute().round(3)
 array([1.571, 3.142])
 
@@ -294,7 +294,7 @@ reciprocal: Return 1 divided by the elements; of integers, rounded towards zero.
 >>> wr.reciprocal(wr.array([2.0, 0.5])).compute()
 array([0.5, 2. ])
 
-remainder: Return what division leaves, with the sign of the divisor, as Python's `%` does.
+remainder: Return the remainders of division, with the sign of the divisor, as Python's `%` does.
 >>> wr.remainder(wr.array([-7, 7]), 3).compute()
 array([2, 1])
 
@@ -322,7 +322,7 @@ sinh: Return the hyperbolic sines.
 >>> wr.sinh(wr.array([0.0, 1.0])).compute().round(3)
 array([0.   , 1.175])
 
-spacing: Return how far the next floating-point number is, away from zero.
+spacing: Return the distance to the next floating-point number away from zero.
 >>> wr.spacing(wr.array([1.0, 1024.0])).compute()
 array([2.22044605e-16, 2.27373675e-13])
 
@@ -357,15 +357,15 @@ _PARAMETERS = """{operands} : array or scalar
 out : Array or numpy.ndarray, or a tuple with one for each result, optional
     A lazy array then stands for the result; a NumPy array is filled now.
 where : array of bool, optional
-    Elsewhere `out` stays as it is; without `out` there are zeros.
+    Where it is False, `out` stays as it is; without `out` the result is zero there.
 dtype : dtype, optional
     In which to compute; operands are cast to it.
 casting : {{'no', 'equiv', 'safe', 'same_kind', 'unsafe'}}, optional
     Which casts are allowed."""
 
 _RETURNS = """{kind}
-    Of the operands' common shape, and of the dtype that `numpy.{name}` gives. Where no operand is lazy, NumPy's result,
-    at once."""
+    Of the operands' broadcast shape, with the dtype of `numpy.{name}`. Where no operand is lazy, NumPy computes the
+    result at once."""
 
 _RAISES = """ShapeError
     The operands' shapes don't broadcast.
@@ -374,8 +374,8 @@ ArgumentError
 DTypeError
     The function isn't defined for these dtypes, or `casting` forbids a cast."""
 
-_NOTES = """`order` and `subok` of NumPy's function are taken and change nothing; `signature` isn't taken. Elements
-where `where` is false are zeros, and not left as the memory was."""
+_NOTES = """`order` and `subok` of NumPy's function are accepted and have no effect; `signature` isn't accepted. Where
+`where` is False elements are zero, not uninitialized."""
 
 
 def _parse_docs() -> dict[str, tuple[str, str]]:

@@ -219,4 +219,4 @@ pow = power
 true_divide = divide
 
 UFUNCS: dict[np.ufunc, Ufunc] = {f.ufunc: f for f in list(globals().values()) if isinstance(f, Ufunc)}
-"""Which of these stands for a ufunc of NumPy."""
+"""The `Ufunc` for each ufunc of NumPy."""

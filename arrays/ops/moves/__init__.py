@@ -1,1 +1,1 @@
-"""Elements at other places: nothing is computed."""
+"""Operations that only move elements: reshaping, joining, slicing and the like."""

@@ -1,4 +1,4 @@
-"""Leaving out and putting in: elements along an axis by their positions."""
+"""`delete`, `insert` and `append`: elements along an axis are removed or inserted by position."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ...typing import ArrayLike
 
 MANY = 64
-"""One in so many positions, or more: they are told by a byte for each position, and not by runs."""
+"""From one changed position in so many on, a byte for each position says what is changed; below, runs do."""
 
 __all__ = [
     "append",
@@ -84,7 +84,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
 
 
 def _read(operation: str, obj: object) -> Where:
-    """Bring positions that are known to a slice, an integer or an array."""
+    """Return known positions as a slice, an integer or an array."""
     if isinstance(obj, slice):
         return obj
     positions = np.asarray(obj)
@@ -142,10 +142,10 @@ def delete(arr: ArrayLike, obj: object, axis: int | None = None) -> Array:
 
 
 def _removed(where: Where, n: int) -> np.ndarray[Any, Any] | range:
-    """Return the positions that are left out of an axis, in order and each once."""
+    """Return the positions to remove from an axis, sorted and without duplicates."""
     if isinstance(where, slice):
         chosen = range(*where.indices(n))
-        if len(chosen) == 1:  # the step of one position says nothing, and may be any integer
+        if len(chosen) == 1:  # with one position the step has no meaning, and may be any integer
             chosen = range(chosen[0], chosen[0] + 1)
         chosen = range(0) if not chosen else chosen if chosen.step > 0 else chosen[::-1]
         return chosen if chosen.step == 1 else np.arange(chosen.start, chosen.stop, chosen.step)
@@ -157,19 +157,19 @@ def _removed(where: Where, n: int) -> np.ndarray[Any, Any] | range:
     beyond = positions[(positions < -n) | (positions >= n)]
     if beyond.size:
         raise IndexingError(f"delete: index {beyond[0]} is out of bounds for axis with size {n}")
-    positions = positions.astype(np.int64)  # now that what is beyond 64 bits can't come out as another one
+    positions = positions.astype(np.int64)  # those beyond 64 bits, which would wrap around, have been refused
     positions = np.where(positions < 0, positions + n, positions)
     return positions if (positions[1:] > positions[:-1]).all() else distinct(positions)
 
 
 def _delete(array: Array, obj: Array, at: int) -> Generator[Any, Any, Array]:
-    """Recipe: compute the positions, then leave them out."""
+    """Recipe: compute the positions, then remove them."""
     positions = yield obj
     return delete(array, positions, at)
 
 
 def _leave_out(array: Array, at: int, gone: np.ndarray[Any, Any] | range) -> Array:
-    """Return an array without positions along an axis: runs of what is kept; chunks lose what is left out."""
+    """Return an array without some positions along an axis; each chunk becomes shorter by what it loses."""
     own = array.expr.grid.axes[at]
     bounds = np.append(own.start(np.arange(own.count)), own.length)
     if len(gone) * MANY > own.length and not isinstance(gone, range):
@@ -249,7 +249,7 @@ def insert(arr: ArrayLike, obj: object, values: Any, axis: int | None = None) ->
     if np.size(positions) == 1 and new.ndim < array.ndim:
         new = new.reshape((1,) * (array.ndim - new.ndim) + new.shape)
     if not isinstance(positions, np.ndarray):
-        new = moveaxis(new, 0, at)  # NumPy has it so for a single position
+        new = moveaxis(new, 0, at)  # as NumPy does for a single position
         positions = np.array([positions])
     if positions.ndim != 1:
         raise IndexingError(bad("insert", "obj", obj, "positions along one axis"))
@@ -264,7 +264,7 @@ def insert(arr: ArrayLike, obj: object, values: Any, axis: int | None = None) ->
 
 
 def _insert(array: Array, at: int, positions: np.ndarray[Any, Any], new: Array) -> Array:
-    """Put values before positions; those for one position stay in order."""
+    """Insert values before positions; several for one position keep their order."""
     n, count = array.shape[at], new.shape[at]
     before = (slice(None),) * at
     if len(positions) == 1:
@@ -282,7 +282,7 @@ def _insert(array: Array, at: int, positions: np.ndarray[Any, Any], new: Array) 
     else:
         first = np.flatnonzero(np.diff(positions, prepend=-1))
         each, after = positions[first], np.append(first[1:], count)
-        start = np.append(0, each)  # of the array's own runs, each of which is moved on by what comes before it
+        start = np.append(0, each)  # of the array's own runs; each moves on by the number of values inserted before it
         length, begin = np.append(each, n) - start, np.append(0, each + after)
         some = length > 0
         old = Runs(start[some], length[some], begin[some])

@@ -1,4 +1,4 @@
-"""Arrays turned in a plane, mirrored, and with an axis rolled back."""
+"""Rotating by right angles, mirroring, and rolling an axis back."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ __all__ = [
 
 
 MOST_ROWS = 1024
-"""An array stands for a sequence of its rows up to so many: each is an operand of its own."""
+"""Rows of an array that is given in place of a sequence, at most: each becomes an operand of its own."""
 
 
 def _operands(operation: str, arrays: Any, dtype: DTypeLike = None, casting: str = "same_kind") -> list[Array]:
@@ -71,9 +71,6 @@ def concatenate(
 ) -> Array:
     """Join arrays along an existing axis.
 
-    The arrays' chunks stay along it. Where that would be more than 32, tiny ones that follow each other are merged: up
-    to 64 KiB, and up to the largest chunk that was chosen in what is joined; `rechunk` makes any others.
-
     Parameters
     ----------
     arrays : sequence of array_like
@@ -102,7 +99,7 @@ def concatenate(
     Notes
     -----
     The arrays' chunks are kept along `axis`. Where there would be more than 32, small neighbours are merged: up to 64
-    KiB, or the largest chunk of those arrays that have several. `rechunk` gives other chunks.
+    KiB, or up to the largest chunk that was chosen for one of the arrays. `rechunk` gives other chunks.
 
     Examples
     --------
@@ -133,7 +130,7 @@ def _concatenate(found: list[Array], axis: int) -> Array:
 
 
 def _join(name: str, arrays: list[Array], at: int) -> Array:
-    """Join arrays whose shapes fit; other axes have the chunks of the largest."""
+    """Join arrays whose shapes fit; along the other axes the result has the chunks of the largest array."""
     axes = list(max(arrays, key=lambda a: a.nbytes).expr.grid.axes)
     along = [a.expr.grid.axes[at] for a in arrays]
     whole = Axis.of_sizes([n for axis in along for n in axis.sizes() if n])
@@ -347,7 +344,7 @@ def repeat(a: ArrayLike, repeats: Any, axis: int | None = None) -> Array:
 
 
 def roll(a: ArrayLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
-    """Shift elements along axes; those beyond the last position come in at the first.
+    """Shift elements along axes; those that move beyond the last position reappear at the first.
 
     Parameters
     ----------
@@ -383,7 +380,7 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: int | Sequence[int] | N
     array = as_array("roll", "a", a)
     shift = few("roll", "shift", shift, "an integer, or one for each axis")
     try:
-        shifts = [int(by) for by in np.ravel(shift)]  # NumPy cuts floats as well
+        shifts = [int(by) for by in np.ravel(shift)]  # NumPy truncates floats as well
     except (TypeError, ValueError) as error:
         raise ArgumentError(bad("roll", "shift", shift, "an integer, or one for each axis")) from error
     if axis is None:

@@ -1,4 +1,4 @@
-"""Chunks reshaped each by itself."""
+"""Reshaping each chunk by itself."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _read_chunks(chunks: Any, lengths: tuple[int, ...]) -> Sizes:
 
 
 def _merge_chunks(array: Array, lengths: tuple[int, ...]) -> Sizes:
-    """Return the chunks along axes each of which takes the place of several that follow each other."""
+    """Return the chunks along axes of the result, each of which merges several neighbouring axes."""
     chunks, left = [], list(zip(array.shape, array.chunks, strict=True))
     for i, n in enumerate(lengths):
         total = 1

@@ -100,7 +100,7 @@ def _reshape(array: Array, wanted: tuple[int, ...]) -> Array:
 
 
 def _infer_shape(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
-    """Replace -1 by the length that is left for it."""
+    """Replace -1 by the length that follows from the other axes."""
     lengths = tuple(shape) if isinstance(shape, Sequence | np.ndarray) else (shape,)
     if lengths.count(-1) > 1:
         raise ShapeError(bad("reshape", "shape", shape, "at most one length of -1"))

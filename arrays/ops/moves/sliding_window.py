@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 SMALL = 1 << 20
-"""Bytes of windows that are no reason to cut a chunk."""
+"""Bytes of windows up to which a chunk isn't cut."""
 
 
 def sliding_window_view(
@@ -80,10 +80,10 @@ def sliding_window_view(
 
     Notes
     -----
-    NumPy's function returns a view; here the windows are made, chunk by chunk, where they are used, and windows that
-    are kept take as many times the memory of `x` as a window has elements. Functions of their elements are computed
-    before they slide. Sums, means, products of integers and extremes of windows, with or without NaN, and their
-    products with a vector, make none.
+    NumPy's function returns a view. Here windows are copied, chunk by chunk, where they are used; windows that
+    are persisted take the memory of `x` times the number of elements of a window. Elementwise functions are computed
+    once for each element of `x`. Sums, means, extremes and products of integers over windows, with or without NaN,
+    and products of windows with a vector don't copy windows at all.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def _view_windows(
 
 
 def _reached(array: Array, along: Sequence[int], reach: Sequence[int], places: Sequence[Axis]) -> Array:
-    """Return blocks of all that windows which begin in chunks of places reach."""
+    """Return, for each chunk of `places`, a block of all elements of the windows that begin there."""
     steps: list[tuple[int | None, AxisMap]] = [(i, Slice()) for i in range(array.ndim)]
     read = list(array.expr.grid.axes)
     for i in set(along):
@@ -139,14 +139,14 @@ def _reached(array: Array, along: Sequence[int], reach: Sequence[int], places: S
 
 
 SHORT = 2
-"""Elements of the longest window that is reduced by looking at all of them."""
+"""Elements of the longest window that is reduced by copying it."""
 
 REDUCED = ("sum", "prod", "min", "max", "mean", "nanmin", "nanmax", "nanmean")
-"""Reductions that windows needn't be made for."""
+"""Reductions of windows that don't copy them."""
 
 
 def reduce_windows(name: str, array: Array, axes: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
-    """Return a reduction of windows, which takes hardly longer for longer ones; None where it isn't one."""
+    """Return a reduction over windows, whose time hardly depends on their length; None where `array` isn't windows."""
     slid = find_slid(array) if name in REDUCED else None
     if slid is None:
         return None
@@ -156,7 +156,7 @@ def reduce_windows(name: str, array: Array, axes: tuple[int, ...], dtype: np.dty
         return None
     if array.dtype.kind not in "biuf" or dtype.kind not in "biuf":
         return None
-    if name == "prod" and dtype.kind == "f":  # in another order it may leave the range of floats on the way
+    if name == "prod" and dtype.kind == "f":  # another order of factors might overflow on the way
         return None
     return _reduce_windows(_reach(slid, array), lengths, slid.along, array.shape[:ndim], name, dtype)
 
@@ -176,14 +176,14 @@ def _reduce_windows(
 
 
 def find_slid(array: Array) -> Windowed | None:
-    """Return over what windows slide that an array is, whatever is done with each of their elements alone."""
+    """Return the windows that an array consists of, below any elementwise functions; None where it isn't windows."""
     return find_windows(array.expr, lambda _: False)
 
 
 def weigh_windows(left: Array, right: Array, labels: tuple[Sequence[int], ...]) -> Array | None:
-    """Return the product of windows along one axis with a weight for each of their elements; else None.
+    """Return the product of windows along one axis with a vector of weights; None where `left` isn't such windows.
 
-    The windows are added up where they lie, in order; none is made.
+    The elements of each window are added up in order, without copying the window.
     """
     mine, theirs, out = labels
     if len(theirs) != 1 or theirs[0] not in mine or theirs[0] in out or len(out) != len(mine) - 1:
@@ -200,7 +200,7 @@ def weigh_windows(left: Array, right: Array, labels: tuple[Sequence[int], ...]) 
 
 
 def reduce_below(array: Array, axes: Sequence[int], reduce: Callable[[Array, tuple[int, ...]], Array]) -> Array | None:
-    """Return windows of an array that is reduced along axes in which they don't slide; None where it isn't windows."""
+    """Reduce along axes in which windows don't slide, before they slide; None where `array` isn't windows."""
     slid = find_slid(array)
     if slid is None or not axes or any(a in slid.along or a >= slid.below.grid.ndim for a in axes):
         return None
@@ -212,7 +212,7 @@ def reduce_below(array: Array, axes: Sequence[int], reduce: Callable[[Array, tup
 
 
 def _reach(slid: Windowed, array: Array) -> Array:
-    """Return what windows that an array is lie in, of what they slide over."""
+    """Return the part of the array below that the windows cover."""
     below, part = wrap(slid.below), []
     for i, start in enumerate(slid.starts):
         reach = sum(n - 1 for a, n in zip(slid.along, array.shape[below.ndim :], strict=True) if a == i)
@@ -222,9 +222,10 @@ def _reach(slid: Windowed, array: Array) -> Array:
 
 
 def _places(grid: Grid, reach: Sequence[int], small: int) -> list[Axis]:
-    """Return where windows begin: in chunks that become smaller as windows become longer.
+    """Return the axes of positions at which windows begin, in chunks that become smaller as windows become longer.
 
-    They hold as many elements as the array's then, or `small` where that is more, and are hardly shorter than windows.
+    So a chunk of windows has about as many elements as a chunk of the array, or `small` where that is more. A chunk
+    of positions is hardly shorter than a window.
     """
     longer = [max(n + 1, 1) for n in reach]
     left = min(math.prod(longer), max(1.0, small / max(1, math.prod(own.largest for own in grid.axes))))
@@ -237,7 +238,7 @@ def _places(grid: Grid, reach: Sequence[int], small: int) -> list[Axis]:
 
 
 def _shortened(own: Axis, reach: int) -> Axis:
-    """Return where windows begin, in the chunks that are there."""
+    """Return the axis of positions at which windows begin, in the array's own chunks."""
     left = max(own.length - reach, 0)
     stops = [min(int(n), left) for n in np.cumsum(np.asarray(own.sizes()))]
     sizes = [stop - start for start, stop in zip([0, *stops], stops, strict=False) if stop > start]

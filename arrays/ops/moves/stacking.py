@@ -1,4 +1,4 @@
-"""Joining arrays of few axes as NumPy's older functions do: columns, layers, nested blocks."""
+"""NumPy's older functions that join arrays: `column_stack`, `dstack`, `block`, and `atleast_1d` and its like."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements in another order along an axis, or at positions that other arrays tell."""
+"""Elements in reverse order along an axis, or at positions that other arrays hold."""
 
 from __future__ import annotations
 
@@ -156,10 +156,10 @@ def _within(operation: str, positions: Any, n: int, mode: str) -> Any:
 
 
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> Array:
-    """Return for each 1-D slice along an axis the elements at a slice of positions.
+    """Return, for each 1-D slice along an axis, the elements at the positions of the matching slice of `indices`.
 
-    The axis is brought into one chunk, so that a line's positions can lead anywhere; other axes are cut smaller for
-    it, so that chunks don't grow.
+    The axis is brought into one chunk, since a position may be anywhere along it. The other axes are cut into smaller
+    chunks, so that chunks don't grow.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -
 
 
 def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "raise") -> Array:
-    """Return each element from one of several arrays, by its number.
+    """Return each element from one of several arrays; `a` says from which.
 
     Parameters
     ----------
@@ -276,9 +276,9 @@ def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "rais
 
 
 def points_step(x: ArrayBase, indexed: Sequence[int], axes: Sequence[Axis], at: int, count: int) -> int:
-    """Return the chunk size of an axis of `count` points: chunks of the result are about as large as the array's.
+    """Return the chunk size for an axis of `count` points: chunks of the result are about as large as the array's.
 
-    Many points of a small array are cut by bytes, as `chunks="auto"` does.
+    For many points of a small array it follows from bytes, as with `chunks="auto"`.
     """
     own = [x.expr.grid.axes[i] for i in indexed]
     largest, blocks = math.prod(a.largest for a in own), math.prod(a.count for a in own)

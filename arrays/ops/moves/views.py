@@ -1,6 +1,6 @@
-"""What NumPy does to an array's memory: other dtypes for its bytes, other byte order, parts of complex numbers, size.
+"""What NumPy does in an array's memory: `view` as another dtype, byte order, parts of complex numbers, `resize`.
 
-Here each makes a new array, which methods put behind the old name.
+Here each function makes a new array; the methods that change an array in place give it the new array's expression.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def view(x: ArrayBase, dtype: DTypeLike, kind: object, order: str) -> Array:
-    """Return what `ndarray.view` does, as an array of its own."""
+    """Return the elements that `ndarray.view` gives, as a new array."""
     if order not in ("C", "F"):
         raise ArgumentError(bad("view", "order", order, "'C' or 'F'"))
     for value in (dtype, kind):
@@ -67,20 +67,20 @@ def _view_as(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def byteswap(x: ArrayBase) -> Array:
-    """Return elements with their bytes in reverse."""
+    """Return the elements with their bytes in reverse order."""
     array = wrap(x.expr)
     return _view_as(cast(array, array.dtype.newbyteorder()), array.dtype)
 
 
 def with_real(x: ArrayBase, value: object) -> Array:
-    """Return an array with other real parts."""
+    """Return an array with its real parts replaced."""
     array = wrap(x.expr)
     parts = _parts("real", array, value)
     return join_parts(parts, imag(array)) if array.dtype.kind == "c" else parts
 
 
 def with_imag(x: ArrayBase, value: object) -> Array:
-    """Return an array with other imaginary parts."""
+    """Return an array with its imaginary parts replaced."""
     array = wrap(x.expr)
     if array.dtype.kind != "c":
         raise DTypeError(f"imag: an array of {array.dtype} has no imaginary parts to set; cast it to complex first")
@@ -88,7 +88,7 @@ def with_imag(x: ArrayBase, value: object) -> Array:
 
 
 def _parts(name: str, x: Array, value: object) -> Array:
-    """Return values that are set, in the dtype of the parts."""
+    """Return the new values, in the dtype of the parts."""
     values = as_array(name, "value", value)
     dtype = real(x).dtype
     if values.dtype.kind == "c" or not np.can_cast(values.dtype, dtype, "unsafe"):
@@ -97,7 +97,7 @@ def _parts(name: str, x: Array, value: object) -> Array:
 
 
 def resize_array(x: ArrayBase, new_shape: Any) -> Array:
-    """Return an array of another size: elements in C order, then zeros."""
+    """Return an array of another shape: the elements in C order, then zeros."""
     array = wrap(x.expr)
     shape = check_shape("resize", new_shape, "new_shape")
     size = int(np.prod(shape, dtype=object))

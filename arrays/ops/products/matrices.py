@@ -1,4 +1,4 @@
-"""Products: matmul, tensordot and what follows from them."""
+"""Products: `matmul`, `tensordot`, `dot`, `vdot`, `outer`, and the contraction below them."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ __all__ = [
 
 Labels = tuple[int, ...]
 FEW_BYTES = 1 << 20
-"""Partial products that take no more, all together, are kept beside each other whatever the operands take."""
+"""Bytes of all partial products together, up to which they are stored side by side, however small the operands are."""
 
 
 @refittable
 def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, Labels, Labels]) -> Array:
     """Sum products of elements over the labels that the result lacks.
 
-    Axes with one label must have one length. The chunks of the smaller operand follow the larger one's
-    there; few result blocks with many summed ones are computed in parts, which are added up. Where
-    these parts would take more memory than the operands, smaller blocks of the result are computed instead. Windows
-    that slide are weighted by a vector without being made.
+    Axes with the same label must have the same length; there the smaller operand takes the larger one's chunks. Where
+    few blocks of the result sum over many blocks, the sum is computed in parts, which are added up. If the parts would
+    take more memory than the operands, the result is computed in smaller blocks instead. Sliding windows are multiplied
+    with a vector without being copied.
     """
     try:
         dtype = np.matmul(np.empty((0, 0), left.dtype), np.empty((0, 0), right.dtype)).dtype
@@ -89,12 +89,12 @@ def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, La
 
 
 def _recut(x: Array, grid: Grid) -> Array:
-    """Return an operand in smaller chunks, parts of its own: products read them where these lie."""
+    """Return an operand in smaller chunks, each a part of one of its own, which products read in place."""
     return x if x.expr.grid == grid else make(rechunk_move(x.ndim), (x,), grid, x.dtype)
 
 
 def _multiply(operands: tuple[Array, ...], labels: tuple[Labels, Labels, Labels], grid: Grid, parts: int) -> Array:
-    """Return the product of operands whose chunks fit; a sum in several parts is added up."""
+    """Return the product of operands whose chunks fit; where the sum is cut into `parts`, these are added up."""
     dtype, op = operands[0].dtype, Contract(*labels, parts)
     if parts == 1:
         return make(op, operands, grid, dtype)
@@ -138,9 +138,9 @@ def matmul(
 
     Notes
     -----
-    Partial products are added chunk by chunk: floating-point results may differ from NumPy's in the last digits, and
-    the same chunks always give the same result. Windows of `sliding_window_view` are weighted by a vector in order, and
-    none is made.
+    Partial products are added chunk by chunk, so floating-point results may differ from NumPy's in the last digits. The
+    same chunks always give the same result. Windows of `sliding_window_view` are multiplied with a vector without
+    being copied.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def matmul(
     mine += (row, summed) if len(mine) + 2 == left.ndim else (summed,)
     theirs += (summed, column) if len(theirs) + 2 == right.ndim else (summed,)
     known = (*mine, *theirs)
-    # An axis that is one long in both operands belongs to neither: it is put in at the end.
+    # A size-1 axis of both operands belongs to neither: it is inserted at the end.
     kept = tuple(a for a in (*range(n), row, column) if a in known)
     product = contract("matmul", left, right, (mine, theirs, kept))
     shape = (*batch, *(product.shape[len([a for a in kept if a < n]) :]))

@@ -1,4 +1,4 @@
-"""Products of a matrix with its own transpose: what is below the diagonal is what is above it, and made once."""
+"""Products of a matrix with its own transpose. They are symmetric, so half of the blocks are computed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 Labels = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 STRIPS = 16
-"""Strips of rows that are multiplied with those behind them, at most."""
+"""Strips of rows, at most; each is multiplied with the rows after it."""
 LEAST = 512
-"""Rows of a strip, and numbers that are summed, from which on a product takes longer than what is copied for it."""
+"""Rows of a strip, and length of the summed axis, from which on multiplying takes longer than mirroring."""
 
 
 def find_own(left: Array, right: Array, labels: Labels) -> tuple[Array, Labels] | None:
-    """Return the matrix that is multiplied with its own transpose, and the labels of both operands then; else None."""
+    """Return `x`, and labels by which the product is `x` times its transpose; None where it is no such product."""
     mine, theirs, out = labels
     if left.ndim != 2 or right.ndim != 2 or len(set(mine) & set(theirs)) != 1 or len(out) != 2:
         return None
@@ -41,7 +41,7 @@ def find_own(left: Array, right: Array, labels: Labels) -> tuple[Array, Labels] 
 
 
 def cut_rows(axis: Axis, summed: int) -> Axis | None:
-    """Return the chunks of rows with which half of the product is made; None where there is little to be saved."""
+    """Return chunks of rows that suit computing half of the product; None where that saves little."""
     pieces, most = 1, axis.length // LEAST
     while axis.count * pieces * (axis.count * pieces + 1) < 2 * WANTED_TASKS and axis.count * (pieces + 1) <= most:
         pieces += 1
@@ -50,7 +50,7 @@ def cut_rows(axis: Axis, summed: int) -> Axis | None:
 
 
 def multiply_own(x: Array, labels: Labels, rows: Axis) -> Array:
-    """Return the product of a matrix, whose rows are cut so, with its transpose."""
+    """Return the product of a matrix with its transpose, with the rows in these chunks."""
     mine, _, out = labels
     at = mine.index(out[0]) if out[0] in mine else mine.index(out[1])
     step = -(-rows.count // STRIPS)

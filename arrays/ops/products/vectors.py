@@ -280,7 +280,7 @@ def cross(
     Returns
     -------
     Array
-        Lazy. Where all vectors have two elements, the third of the products alone, without an axis of its own.
+        Lazy. Where all vectors have two elements, only the third element of each product, without an axis of its own.
 
     Raises
     ------
@@ -322,7 +322,7 @@ def cross(
 
 
 def _cross_part(left: Array, right: Array, i: int, j: int) -> Array:
-    """Return an element of a cross product; a third element that isn't there takes its term away."""
+    """Return one element of a cross product; a missing third element counts as zero."""
     n, m = left.shape[-1], right.shape[-1]
     first = multiply(left[..., i], right[..., j]) if i < n and j < m else None
     second = multiply(left[..., j], right[..., i]) if j < n and i < m else None
