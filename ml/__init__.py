@@ -1,7 +1,7 @@
 """Training and estimators on chunks: `windrow.ml`, loaded when it is first used.
 
-Importing it makes the joblib backend "windrow" known, where joblib is installed, and has TensorFlow begin with one
-thread for a task; import it before the first model.
+Importing it registers the joblib backend "windrow", where joblib is installed, and sets TensorFlow to one thread for a
+task. Import it before you make the first model.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LATER = {
     "Sequential": ".keras.sequential",
     "distribute": ".keras.distribute",
 }
-"""What needs scikit-learn or Keras is imported when it is first used."""
+"""Modules that need scikit-learn or Keras; imported when they are first used."""
 
 
 def __getattr__(name: str) -> Any:
@@ -72,7 +72,7 @@ _LEARN = (
 
 
 class _Lacking:
-    """Finds no module, but says what to install for those that need scikit-learn, where that isn't there."""
+    """An import hook that finds no module: it says what to install where scikit-learn is missing."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:

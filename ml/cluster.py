@@ -1,4 +1,4 @@
-"""K-means by Lloyd's iterations: assignments and sums are found block by block, so that the result is exact."""
+"""K-means by Lloyd's iterations. Assignments and sums are computed block by block, so the result is exact."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ Values = np.ndarray[Any, Any]
 
 
 class KMeans(Lazily, own.KMeans):
-    """Scikit-learn's `KMeans`; for Windrow arrays by exact iterations of Lloyd over the chunks.
+    """Scikit-learn's `KMeans`; Windrow arrays are clustered by exact iterations of Lloyd over their chunks.
 
     Parameters
     ----------
     init : {'k-means++', 'random'}, callable, or array of shape (n_clusters, features), default='k-means++'
-        The centres to start with. For Windrow arrays "k-means++" stands for k-means|| (Bahmani et al., 2012); "random"
-        draws rows; a function gets rows, a number and `random_state`, and returns centres.
+        The initial centres. For Windrow arrays "k-means++" means k-means|| (Bahmani et al., 2012). "random" draws
+        rows. A function is called with the rows, `n_clusters` and `random_state`, and returns centres.
 
     Notes
     -----
-    Rows are kept (persisted) while the model is fitted. `labels_` is a lazy array, and left out of pickles.
-    `algorithm`, `copy_x` and `verbose` have no part for Windrow arrays. Means are scikit-learn's up to rounding where
-    the start is the same; drawn starts differ.
+    Rows are persisted while the model is fitted. `labels_` is a lazy array, and isn't pickled.
+    `algorithm`, `copy_x` and `verbose` are ignored for Windrow arrays. With the same
+    initial centres the result is scikit-learn's up to rounding; drawn initial centres differ from scikit-learn's.
 
     Examples
     --------
@@ -63,12 +63,12 @@ class KMeans(Lazily, own.KMeans):
         Parameters
         ----------
         X : array of shape (rows, features)
-            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
-            `fit`.
+            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
+            scikit-learn's `fit`.
         y : None
             Not used.
         sample_weight : array of shape (rows,), optional
-            What each row counts. None: all the same.
+            Weights of the rows. None: all are equal.
 
         Returns
         -------
@@ -85,7 +85,7 @@ class KMeans(Lazily, own.KMeans):
         BadValue
             A number is NaN or infinite, a weight is negative, or all are zero.
         ValueError
-            Scikit-learn's: a parameter has a value that it can't take.
+            Raised by scikit-learn: a parameter has a value that it doesn't accept.
         """
         if not is_lazy(X, sample_weight):
             super().fit(X, y, sample_weight)
@@ -118,7 +118,7 @@ class KMeans(Lazily, own.KMeans):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled, and goes to the ranks: without labels that are lazy."""
+        """Return what is pickled and sent to ranks: all but lazy labels."""
         state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if not isinstance(value, ArrayBase)}
 
@@ -162,7 +162,7 @@ def _seed(state: Any) -> Any:
 
 
 def _draw_rows(arrays: list[Array], count: int, rng: np.random.Generator) -> Values:
-    """Return rows drawn by their weights; those without any come last, where others are too few."""
+    """Return rows drawn by their weights; rows of weight zero only where there are too few others."""
     rows, *weighted = arrays
     if not weighted:
         chosen = rng.choice(rows.shape[0], count, replace=False)
@@ -175,7 +175,7 @@ def _draw_rows(arrays: list[Array], count: int, rng: np.random.Generator) -> Val
 
 
 def _move_centres(arrays: list[Array], found: Values, centres: Values, origin: Values) -> Values:
-    """Return the means of the centres' rows; a centre without rows goes to one of those farthest from theirs."""
+    """Return the mean of each centre's rows; a centre without rows moves to a row far from its own centre."""
     sums_of, counts = found[:, :-1].copy(), found[:, -1].copy()
     empty = np.flatnonzero(counts == 0)
     if len(empty):
@@ -205,7 +205,7 @@ def _cost(X: Values, *more: Values) -> Values:
 
 
 def _pick_rows(X: Values, *more: Any, block: int) -> Values:
-    """Return rows drawn with a chance that goes by weight and squared distance; what isn't drawn is NaN."""
+    """Return rows drawn with a chance proportional to weight times squared distance; unused places are NaN."""
     *weights, centres, rate, seeds = more
     rng, most = np.random.default_rng((*seeds, block)), seeds[0]
     cost = _square_distances(X, centres) * weights[0] if weights else _square_distances(X, centres)
@@ -223,7 +223,7 @@ def _counts(X: Values, *more: Values) -> Values:
 
 
 def _scalable(arrays: list[Array], k: int, rng: np.random.Generator) -> Values:
-    """Choose centres by k-means||: a few passes draw rows far from those there are; the weighted draw is clustered.
+    """Choose initial centres by k-means||: a few passes draw rows far from the centres so far; these are clustered.
 
     B. Bahmani, B. Moseley, A. Vattani, R. Kumar, S. Vassilvitskii: Scalable K-Means++, PVLDB 5 (2012).
     """

@@ -32,22 +32,23 @@ def _random(iterations: int, oversamples: int, state: Any) -> RandomDirections:
 
 
 class PCA(Lazily, own.PCA):
-    """Scikit-learn's `PCA` by eigenvectors of the covariance, or of the rows' products where these are fewer.
+    """Scikit-learn's `PCA`, by eigenvectors of X'X, or of XX' where there are fewer rows than features.
 
     Parameters
     ----------
     n_components : int, float or None, default=None
-        How many components are kept; a float between 0 and 1: as many as explain this share of the variance. None: all.
+        The number of components to keep. A float between 0 and 1: as many as explain this share of the variance. None:
+        all.
     svd_solver : str, default='auto'
-        "randomized" finds the components, nearly, in a space that random vectors are turned to, by `iterated_power + 2`
-        passes. "auto" does so for Windrow arrays of more than 2048 rows and features, where less than 0.8 of the
-        components are asked for; others are exact.
+        "randomized" approximates the components by a randomized SVD, in `iterated_power + 2` passes. "auto" does so for
+        Windrow arrays of more than 2048 rows and features, if fewer than 80 % of the components are wanted. All other
+        solvers are exact.
 
     Notes
     -----
-    Components whose variance is below 1e-16 of the greatest are lost in rounding. `n_components="mle"` is refused, and
-    `copy`, `tol` and `power_iteration_normalizer` have no part for Windrow arrays; `random_state=None` stands for 0.
-    Rows are kept (persisted) while the model is fitted.
+    Components whose variance is below 1e-16 of the greatest one are lost to rounding. `n_components="mle"` is refused,
+    and `copy`, `tol` and `power_iteration_normalizer` are ignored for Windrow arrays; `random_state=None` means 0. Rows
+    are persisted while the model is fitted.
 
     Examples
     --------
@@ -64,8 +65,8 @@ class PCA(Lazily, own.PCA):
         Parameters
         ----------
         X : array of shape (rows, features)
-            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
-            `fit`.
+            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
+            scikit-learn's `fit`.
         y : None
             Not used.
 
@@ -77,7 +78,7 @@ class PCA(Lazily, own.PCA):
         Raises
         ------
         ArgumentError
-            `n_components` is none of what it may be, or there is only one row.
+            `n_components` has a value that isn't accepted, or there is only one row.
         ShapeError
             `X` isn't 2-D, or has no rows or no features.
         DTypeError
@@ -109,7 +110,7 @@ class PCA(Lazily, own.PCA):
         return self
 
     def _find(self, rows: Array, mean: Values) -> Directions:
-        """Return the directions that are asked for; where a share of the variance is, all."""
+        """Return the wanted directions; all of them where a share of the variance is wanted."""
         most, asked = min(rows.shape), self.n_components
         share = isinstance(asked, float) and 0 < asked < 1
         count = most if share else self._count(np.zeros(0), 0.0, most)
@@ -134,14 +135,14 @@ class PCA(Lazily, own.PCA):
 
 
 class TruncatedSVD(Lazily, own.TruncatedSVD):
-    """Scikit-learn's `TruncatedSVD` by eigenvectors of X'X, or of XX' where rows are fewer than features.
+    """Scikit-learn's `TruncatedSVD`, by eigenvectors of X'X, or of XX' where there are fewer rows than features.
 
     Notes
     -----
-    Singular values below 1e-8 of the greatest are lost in rounding. Components are exact, and nothing is drawn, for
-    Windrow arrays of up to 2048 rows or features, whatever `algorithm` says. For larger ones "randomized" finds them,
-    nearly, by `n_iter + 2` passes; "arpack" is exact. `power_iteration_normalizer` and `tol` have no part for Windrow
-    arrays; `random_state=None` stands for 0. Rows are kept (persisted) while the model is fitted.
+    Singular values below 1e-8 of the greatest one are lost to rounding. For Windrow arrays of up to 2048 rows or
+    features components are exact and no random numbers are drawn, whatever `algorithm` says. For larger ones
+    "randomized" approximates them in `n_iter + 2` passes; "arpack" is exact. `power_iteration_normalizer` and `tol`
+    are ignored for Windrow arrays; `random_state=None` means 0. Rows are persisted while the model is fitted.
 
     Examples
     --------
@@ -158,8 +159,8 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
         Parameters
         ----------
         X : array of shape (rows, features)
-            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
-            `fit`.
+            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
+            scikit-learn's `fit`.
         y : None
             Not used.
 

@@ -1,4 +1,4 @@
-"""What a fitted estimator says of rows, lazily: `predict`, `transform` and the like, a block of rows a task."""
+"""Lazy methods of fitted estimators: `predict`, `transform` and the like, computed block by block of rows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ METHODS = (
 
 
 def tags_of(tags: Any, estimator: Any) -> Any:
-    """Return scikit-learn's tags of a meta-estimator, with what the estimator inside says of its kind and targets."""
+    """Return a meta-estimator's scikit-learn tags, with the type and the targets of the estimator inside."""
     inner = getattr(estimator, "__sklearn_tags__", None)
     if inner is not None:
         inner_tags = inner()
@@ -49,7 +49,7 @@ def tags_of(tags: Any, estimator: Any) -> Any:
 
 
 def of_model(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function public that is the method `name` of a `model`: two of its variables."""
+    """Publish a function as a method of an estimator. Its variables `model` and `name` say of which and which one."""
     publish_code(call, lambda frame: f"{type(frame.f_locals['model']).__name__}.{frame.f_locals['name']}")
     return guard(call)
 
@@ -57,7 +57,7 @@ def of_model(call: Callable[..., Any]) -> Callable[..., Any]:
 class _Called:
     """Calls a method of an estimator on a block of rows.
 
-    An estimator that was fitted with a table gets tables with the same columns: a ColumnTransformer chooses by them.
+    An estimator that was fitted to a table gets tables with the same columns: a ColumnTransformer selects by name.
     """
 
     def __init__(self, estimator: Any, method: str, dtype: np.dtype[Any] | None = None) -> None:
@@ -78,7 +78,7 @@ class _Called:
         return kept
 
     def values(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return what the method gives for some rows, as an array, be it sparse or a table."""
+        """Return the method's result for some rows as an array; a sparse matrix or a table is converted."""
         output = getattr(self.estimator, self.method)(self._name_columns(rows))
         return np.asarray(output.toarray() if hasattr(output, "toarray") else output)
 
@@ -90,7 +90,7 @@ class _Called:
 
 
 def _probe(estimator: Any, method: str, array: Array) -> np.ndarray[Any, Any]:
-    """Return what a method gives for one row: of zeros, or where it can't take these, the first one, computed."""
+    """Return a method's result for one row: a row of zeros, or the first row, computed, if the method refuses zeros."""
     call = _Called(estimator, method).values
     try:
         return call(np.zeros((1, array.shape[1]), array.dtype))
@@ -99,7 +99,7 @@ def _probe(estimator: Any, method: str, array: Array) -> np.ndarray[Any, Any]:
 
 
 def _without_slots(estimator: Any) -> Any:
-    """Return an estimator as it goes to the ranks: without what its shards keep for further training."""
+    """Return an estimator without its shards' optimiser slots, which only further training needs."""
     if "_slots" not in getattr(estimator, "__dict__", {}):
         return estimator
     copied = copy.copy(estimator)
@@ -108,32 +108,31 @@ def _without_slots(estimator: Any) -> Any:
 
 
 def over_rows(estimator: Any, method: str, X: Any) -> Array:
-    """Return `estimator.method(X)` as an array: the method is called for each block of rows when it is computed.
+    """Return `estimator.method(X)` as a lazy array: computing it calls the method for each block of rows.
 
     Parameters
     ----------
     estimator : estimator or object
-        A fitted estimator of scikit-learn, or what else has the method. It must be picklable, and the method must treat
-        rows one by one.
+        A fitted estimator of scikit-learn, or another object with the method. It must be picklable, and the method must
+        treat each row independently.
     method : str
         Such as "predict".
     X : array of shape (rows, features)
-        Its chunks are brought to whole rows; what isn't lazy yet becomes so.
+        A lazy array is rechunked to whole rows if needed; any other becomes a lazy array.
 
     Returns
     -------
     Array
-        Lazy, with X's chunks of rows; shape and dtype are those that the method gives for one row, which it is called
-        with at once.
+        Lazy, with X's chunks of rows. The method is called now with one row, to find shape and dtype.
 
     Raises
     ------
     ShapeError
-        `X` isn't 2-D, has no rows, or has other features than the estimator has learnt from.
+        `X` isn't 2-D, has no rows, or has other features than the estimator was fitted to.
     DTypeError
         `X` isn't of numbers; or, when it is computed, a block has another dtype than the first row had.
     ArgumentError
-        The method doesn't give a row for a row, or can't be pickled.
+        The method doesn't return one row for each row, or the estimator can't be pickled.
 
     Examples
     --------
@@ -160,10 +159,10 @@ def over_rows(estimator: Any, method: str, X: Any) -> Array:
 
 
 def score(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-    """Compute an estimator's score: a number, as scikit-learn's pipelines and searches hand it on.
+    """Compute an estimator's score as a number, which scikit-learn's pipelines and searches expect.
 
-    R² for a regressor, the accuracy for a classifier; the mean of `score_samples` for what has it (KernelDensity: the
-    sum), the negative inertia for what has clusters.
+    It is R² of a regressor, the accuracy of a classifier, the mean of `score_samples` where that is defined (for
+    KernelDensity the sum), and the negative inertia of clusters.
     """
     kind = getattr(estimator, "_estimator_type", None) or _kind(estimator)
     if kind not in ("classifier", "regressor"):
@@ -178,7 +177,7 @@ def score(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> f
     w: Any = 1.0 if weight is None else weight if truth.ndim == 1 else weight[:, None]
     centre = truth.mean(axis=0) if weight is None else (truth * w).sum(axis=0) / w.sum(axis=0)
     off, spread = ((truth - predicted) ** 2 * w).sum(axis=0), ((truth - centre) ** 2 * w).sum(axis=0)
-    some = spread > 0  # of a constant target all or nothing is explained
+    some = spread > 0  # for a constant target R² is 1 or 0
     explained: Array = where(some, 1.0 - off / where(some, spread, 1.0), equal(off, 0.0).astype(np.float64))
     return float(explained.mean() if truth.ndim == 2 else explained)
 
@@ -206,7 +205,7 @@ def _kind(estimator: Any) -> str | None:
 class Lazily:
     """Makes an estimator's methods lazy where X is a Windrow array; else they are the estimator's own.
 
-    What is lazy stays a Windrow array whatever `set_output` says, which is for rows in memory.
+    A lazy result is a Windrow array whatever `set_output` says, which applies to rows in memory.
     """
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -221,11 +220,11 @@ class Lazily:
 
 
 class Supervised(Lazily):
-    """The same for what learns from y."""
+    """The same for estimators that are fitted to `y` as well."""
 
 
 def _rows_in_memory(own: Any) -> Any:
-    """Return `partial_fit`, which refuses Windrow arrays: it is a step on some rows, as `fit` takes them all."""
+    """Return a `partial_fit` that refuses Windrow arrays: it takes one step on some rows; `fit` takes all of them."""
 
     @wraps(own)
     def partial_fit(self: Any, X: Any, *args: Any, **keywords: Any) -> Any:
@@ -242,7 +241,7 @@ def _find(cls: type, name: str) -> Any:
 
 
 class _Lazy:
-    """A method of an estimator, which the estimator has as far as its own class has it."""
+    """A method of an estimator; present if the estimator's own class has it."""
 
     def __init__(self, cls: type, name: str) -> None:
         self.cls, self.name = cls, name
@@ -279,12 +278,13 @@ class Fitted:
     Parameters
     ----------
     estimator : estimator or object
-        A fitted estimator of scikit-learn, or what else has `predict`, `transform` or the like. It must be picklable.
+        A fitted estimator of scikit-learn, or another object with `predict`, `transform` or the like. It must be
+        picklable.
 
     Raises
     ------
     AttributeError
-        A method is asked for that the estimator hasn't.
+        The estimator doesn't have the attribute.
 
     Notes
     -----
@@ -309,7 +309,7 @@ class Fitted:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "estimator":
             raise AttributeError(name)
-        attribute = getattr(self.estimator, name)  # what it can't do it doesn't have
+        attribute = getattr(self.estimator, name)  # a method that the estimator lacks is missing here, too
         if name not in METHODS:
             return attribute
         model = self
@@ -320,16 +320,16 @@ class Fitted:
         return of_model(call)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Compute R² of a regressor, the accuracy of a classifier, or what else is its score.
+        """Compute the score: R² of a regressor, the accuracy of a classifier, or another estimator's own.
 
         Parameters
         ----------
         X : array of shape (rows, features)
-            What is predicted from.
+            The rows to predict.
         y : array of shape (rows,) or (rows, targets), optional
-            What should be predicted; None for an estimator that has no targets.
+            The true targets; None for an estimator without targets.
         sample_weight : array of shape (rows,), optional
-            What each row counts. None: all the same.
+            Weights of the rows. None: all are equal.
 
         Returns
         -------
@@ -339,7 +339,8 @@ class Fitted:
         Raises
         ------
         ShapeError
-            `X` has other features than those learnt from; `y` or `sample_weight` hasn't one entry for each row.
+            `X` has other features than the model was fitted to; `y` or `sample_weight` doesn't have one entry for each
+            row.
         BadValue
             A classifier or regressor gets no `y`.
         ArgumentError

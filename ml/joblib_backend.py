@@ -1,12 +1,12 @@
 """A backend of joblib that runs calls on the ranks: `with joblib.parallel_config("windrow"): …`.
 
-Each batch of calls is a task. Large arrays among the arguments are sent to a rank once and are read-only there, as
-joblib's own memory maps are; they must not change while `Parallel` runs. A rank that is lost loses no calls: they are
-made again elsewhere. Within a call BLAS has one thread, and OpenMP one or `inner_max_num_threads`; calls of `Parallel`
-within a call run one after the other.
+Each batch of calls is a task. Large arrays among the arguments are sent to a rank once and are read-only there, like
+joblib's own memory maps; they must not change while `Parallel` runs. The calls of a rank that dies are run again
+elsewhere. Within a call BLAS has one thread, and OpenMP one or `inner_max_num_threads`; calls of `Parallel` within a
+call run one after the other.
 
-Calls that are given lazy arrays, as those of scikit-learn's searches of such are, run on threads of the driver: the
-fits and scores in them are computed on the ranks.
+Calls with lazy arrays among their arguments run on threads of the driver, for example those of a scikit-learn search
+over lazy arrays. The fits and scores within them are computed on the ranks.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ __all__ = ["WindrowBackend", "register"]
 
 Values = np.ndarray[Any, Any]
 LARGE = 1 << 16
-"""Arrays of at least so many bytes are sent to a rank once."""
+"""Bytes of an array from which on it is sent to a rank once, and not with each call."""
 
 
 class _HoldsLazyArray(Exception):
-    """Ends the pickling of a call that the driver makes itself."""
+    """Ends the pickling of a call with a lazy array, which the driver runs itself."""
 
 
 class _Pickler(pickler()):  # type: ignore[misc] # made when it is needed
-    """Pickles a call; large arrays are put aside, and numbered. A lazy array ends it."""
+    """Pickles a call. Large arrays are left out and numbered; a lazy array raises `_HoldsLazyArray`."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=5)
@@ -71,7 +71,7 @@ class _Pickler(pickler()):  # type: ignore[misc] # made when it is needed
 
 
 def _is_written_to(value: Any) -> bool:
-    """Whether a value is the mapping of a file itself, and no view of one, that calls may write to."""
+    """Whether a value is a writable memory map itself, not a view of one: calls may write to it."""
     return (
         type(value) is np.memmap
         and value.flags.writeable
@@ -90,9 +90,9 @@ class _Unpickler(pickle.Unpickler):
 
 
 class _Batch:
-    """Makes a batch of calls that is pickled but for large arrays, under the name of what it calls.
+    """Runs a pickled batch of calls, whose large arrays come beside the pickle; bears the name of the called function.
 
-    It gives the pickle of what they return: arrays in it are the caller's own to write to, in one process, too.
+    It returns the pickled results: so arrays in them are the caller's own to write to, in a single process, too.
     """
 
     def __init__(self, pickled: bytes, threads: int, name: str) -> None:
@@ -124,7 +124,7 @@ class WindrowBackend(AutoBatchingMixin, ParallelBackendBase):  # pyright: ignore
     supports_inner_max_num_threads = True
     default_n_jobs = -1
     MIN_IDEAL_BATCH_DURATION = 0.05
-    """A call costs about 2 ms of its own: shorter ones are put together until a batch takes so many seconds."""
+    """Seconds of a batch, at least: a call has an overhead of about 2 ms, so short calls are batched."""
     MAX_IDEAL_BATCH_DURATION = 0.5
 
     def __init__(self, **keywords: Any) -> None:
@@ -156,7 +156,7 @@ class WindrowBackend(AutoBatchingMixin, ParallelBackendBase):  # pyright: ignore
         """Run a batch of calls on some rank, or on a thread of the driver where it holds lazy arrays."""
         try:
             future = self._submit(func)
-        except Exception as error:  # joblib submits on threads, too, where nobody would hear of it
+        except Exception as error:  # joblib submits on its own threads, too, where an exception would be lost
             future = Future()
             future.set_exception(error)
         if callback is not None:
@@ -178,23 +178,23 @@ class WindrowBackend(AutoBatchingMixin, ParallelBackendBase):  # pyright: ignore
         return self._ranks.submit(batch, *map(self._place, batch_pickler.aside))
 
     def _place(self, array: Values) -> Future[Any]:
-        """Return a future of an argument; it is kept, so that the argument is sent once."""
+        """Return a future for an argument; it is remembered, so that the argument is sent once."""
         key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
         if key not in self._placed:
             self._placed[key] = scatter(np.asarray(array))
         return self._placed[key]
 
     def retrieve_result_callback(self, out: Future[Any]) -> Any:
-        """Return what a batch gave, or raise what it raised."""
+        """Return a batch's results, or raise its exception."""
         results = out.result()
-        return pickle.loads(results) if isinstance(results, bytes) else results  # the driver's are a list
+        return pickle.loads(results) if isinstance(results, bytes) else results  # the driver's own are a list
 
     def stop_call(self) -> None:
-        """Let go of the arguments: they may change before the next call of `Parallel`."""
+        """Release the arguments: they may change before the next call of `Parallel`."""
         self._placed.clear()
 
     def terminate(self) -> None:
-        """Let go of arguments and threads, and of what hasn't begun."""
+        """Release arguments and threads; cancel batches that haven't begun."""
         for executor in (self._ranks, self._driver):
             if executor is not None:
                 executor.shutdown(wait=False, cancel_futures=True)
@@ -203,16 +203,16 @@ class WindrowBackend(AutoBatchingMixin, ParallelBackendBase):  # pyright: ignore
         self.reset_batch_stats()
 
     def abort_everything(self, ensure_ready: bool = True) -> None:
-        """Drop what hasn't begun, and end what runs."""
+        """Cancel batches, those that run as well."""
         if self._ranks is not None:
             self._ranks.give_up()
         self.terminate()
 
     def get_nested_backend(self) -> tuple[Any, None]:
-        """Calls within calls run one after the other."""
+        """Return the backend for calls within calls, which run one after the other."""
         return SequentialBackend(nesting_level=(self.nesting_level or 0) + 1), None
 
 
 def register() -> None:
-    """Make the backend known to joblib as "windrow"."""
+    """Register the backend with joblib as "windrow"."""
     register_parallel_backend("windrow", WindrowBackend)

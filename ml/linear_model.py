@@ -1,4 +1,4 @@
-"""Linear models: by the normal equations of the centred data, which are sums over blocks of rows, or on shards."""
+"""Linear models. Least squares solve the normal equations, which are sums over blocks of rows; SGD trains on shards."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ __all__ = ["LinearRegression", "LogisticRegression", "Perceptron", "Ridge", "SGD
 
 Values = np.ndarray[Any, Any]
 ROUNDED = 64
-"""A column that departs from its mean by so many units in the last place, or less, is constant."""
+"""Units in the last place by which a column may depart from its mean and still count as constant."""
 SUMMED = 16
-"""Where columns depend on each other, rounded sums leave eigenvalues of so many units in the last place for each."""
+"""Units in the last place, for each column, of eigenvalues that rounding leaves where columns depend on each other."""
 
 
 def _products(X: Values, y: Values, w: Values, x_mean: Values, y_mean: Values) -> Values:
-    """Return X'WX beside X'Wy, of centred columns."""
+    """Return X'WX beside X'Wy of centred columns, for a block of rows."""
     columns = X - x_mean
     targets = y - y_mean
     if targets.ndim == 1:
@@ -54,7 +54,7 @@ def _products(X: Values, y: Values, w: Values, x_mean: Values, y_mean: Values) -
 class _Normal:
     """The normal equations: X'X and X'y of centred columns, the columns' means, whether y has one column, X's dtype.
 
-    `noise` is what X'X has on its diagonal, at most, for columns that are constant but for rounding.
+    `noise` bounds the diagonal of X'X for columns that are constant up to rounding.
     """
 
     squares: Values
@@ -93,7 +93,7 @@ def _normal(name: str, model: Any, X: Any, y: Any, sample_weight: Any) -> _Norma
 
 
 def _set(model: Any, coef: Values, sums: _Normal) -> None:
-    """Give a model its coefficients, which are found in float64, in X's dtype."""
+    """Set a model's coefficients, which were computed in float64, in X's dtype."""
     model.n_features_in_ = len(sums.x_mean)
     model.coef_ = (coef[:, 0] if sums.single else coef.T).astype(sums.dtype)
     intercept = (sums.y_mean - sums.x_mean @ coef).astype(sums.dtype)
@@ -102,9 +102,9 @@ def _set(model: Any, coef: Values, sums: _Normal) -> None:
 
 @dataclass(frozen=True)
 class _Scaled:
-    """X'X of columns that are scaled to length one, by its eigenvalues and eigenvectors; `lengths` of constants are 0.
+    """Eigenvalues and eigenvectors of X'X with columns scaled to length one; `lengths` of constant columns are 0.
 
-    Else columns of small numbers would be lost beside those of great ones, whose rounding is greater.
+    Unscaled, columns of small numbers would be lost in the rounding of columns of large numbers.
     """
 
     values: Values
@@ -120,11 +120,11 @@ class _Scaled:
 
     @property
     def kept(self) -> Values:
-        """Which directions are above float64's precision."""
+        """Which eigenvalues are larger than rounding errors in float64."""
         return np.asarray(self.values > self.values[-1] * len(self.values) * SUMMED * np.finfo(np.float64).eps)
 
     def solve(self, products: Values) -> Values:
-        """Return the solution of least norm."""
+        """Return the solution of minimum norm."""
         kept, scale = self.kept, _inverse(self.lengths)[:, None]
         basis = self.vectors[:, kept]
         solution = scale * (basis @ (basis.T @ (scale * products) / self.values[kept][:, None]))
@@ -132,7 +132,7 @@ class _Scaled:
         return np.asarray(solution - free @ np.linalg.lstsq(free, solution)[0] if free.any() else solution)
 
     def singular(self) -> Values:
-        """Return the singular values of the columns as they were."""
+        """Return the singular values of the unscaled columns."""
         root = np.sqrt(self.values)[:, None] * self.vectors.T * self.lengths
         return np.asarray(np.linalg.svd(root, compute_uv=False))
 
@@ -142,13 +142,13 @@ def _inverse(lengths: Values) -> Values:
 
 
 class LinearRegression(Supervised, own.LinearRegression):
-    """Scikit-learn's `LinearRegression`; for Windrow arrays by the normal equations X'X of centred columns.
+    """Scikit-learn's `LinearRegression`; Windrow arrays are fitted by the normal equations of centred columns.
 
     Notes
     -----
     The normal equations square the condition number: columns that nearly depend on each other lose twice the digits.
-    Directions below float64's precision get no weight, as by a pseudoinverse, however great the columns' numbers are.
-    `copy_X`, `tol` and `n_jobs` have no part for Windrow arrays, and `positive` is refused.
+    Directions below float64's precision get no weight, as in a pseudoinverse, whatever the scale of the columns.
+    `copy_X`, `tol` and `n_jobs` are ignored for Windrow arrays, and `positive` is refused.
 
     Examples
     --------
@@ -161,17 +161,17 @@ class LinearRegression(Supervised, own.LinearRegression):
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the coefficients.
+        """Fit the coefficients.
 
         Parameters
         ----------
         X : array of shape (rows, features)
-            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
-            `fit`.
+            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
+            scikit-learn's `fit`.
         y : array of shape (rows,) or (rows, targets)
-            What is to be predicted.
+            The targets.
         sample_weight : array of shape (rows,), optional
-            What each row counts. None: all the same.
+            Weights of the rows. None: all are equal.
 
         Returns
         -------
@@ -183,13 +183,13 @@ class LinearRegression(Supervised, own.LinearRegression):
         ArgumentError
             `positive` is True.
         ShapeError
-            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` hasn't one entry for each row.
+            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` doesn't have one entry for each row.
         DTypeError
             `X` isn't of numbers.
         BadValue
             A number is NaN or infinite, a weight is negative, or all are zero.
         ValueError
-            Scikit-learn's: a parameter has a value that it can't take.
+            Raised by scikit-learn: a parameter has a value that it doesn't accept.
         """
         if not is_lazy(X, y, sample_weight):
             super().fit(X, y, sample_weight)
@@ -205,12 +205,12 @@ class LinearRegression(Supervised, own.LinearRegression):
 
 
 class Ridge(Supervised, own.Ridge):
-    """Scikit-learn's `Ridge`; for Windrow arrays by the normal equations.
+    """Scikit-learn's `Ridge`; Windrow arrays are fitted by the normal equations.
 
     Notes
     -----
-    Where columns depend on each other and nothing is penalized, the coefficients are those of least norm. `copy_X`,
-    `max_iter`, `tol`, `solver` and `random_state` have no part for Windrow arrays, and `positive` is refused.
+    Where columns depend on each other and `alpha` is 0, the coefficients are those of minimum norm. `copy_X`,
+    `max_iter`, `tol`, `solver` and `random_state` are ignored for Windrow arrays, and `positive` is refused.
 
     Examples
     --------
@@ -222,17 +222,17 @@ class Ridge(Supervised, own.Ridge):
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the coefficients.
+        """Fit the coefficients.
 
         Parameters
         ----------
         X : array of shape (rows, features)
-            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
-            `fit`.
+            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
+            scikit-learn's `fit`.
         y : array of shape (rows,) or (rows, targets)
-            What is to be predicted.
+            The targets.
         sample_weight : array of shape (rows,), optional
-            What each row counts. None: all the same.
+            Weights of the rows. None: all are equal.
 
         Returns
         -------
@@ -244,13 +244,13 @@ class Ridge(Supervised, own.Ridge):
         ArgumentError
             `positive` is True.
         ShapeError
-            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` hasn't one entry for each row.
+            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` doesn't have one entry for each row.
         DTypeError
             `X` isn't of numbers.
         BadValue
             A number is NaN or infinite, a weight is negative, or all are zero.
         ValueError
-            Scikit-learn's: a parameter has a value that it can't take.
+            Raised by scikit-learn: a parameter has a value that it doesn't accept.
         """
         if not is_lazy(X, y, sample_weight):
             super().fit(X, y, sample_weight)
@@ -270,14 +270,14 @@ class Ridge(Supervised, own.Ridge):
 
 
 class SGDRegressor(FitsByAveraging, own.SGDRegressor):
-    """Scikit-learn's `SGDRegressor`; for Windrow arrays trained on shards, averaged after each epoch.
+    """Scikit-learn's `SGDRegressor`; on Windrow arrays it trains in shards, averaged after each epoch.
 
     Notes
     -----
-    For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are shuffled over
-    all of them, and weights are averaged after each epoch: coefficients differ from one process's, and scores little.
-    `tol` looks at the mean loss of rows before they are learnt. `average`, `early_stopping` and
-    `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which stands for 0.
+    For Windrow arrays there are as many shards as ranks (threads, on the embedded engine). Rows are shuffled over all
+    shards, and weights are averaged after each epoch. So coefficients differ from those of one process; scores differ
+    little. `tol` is compared with the mean loss of rows, each measured before the step that trains on it. `average`,
+    `early_stopping` and `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which means 0.
 
     Examples
     --------
@@ -290,14 +290,14 @@ class SGDRegressor(FitsByAveraging, own.SGDRegressor):
 
 
 class SGDClassifier(FitsByAveraging, own.SGDClassifier):
-    """Scikit-learn's `SGDClassifier`; for Windrow arrays trained on shards, averaged after each epoch.
+    """Scikit-learn's `SGDClassifier`; on Windrow arrays it trains in shards, averaged after each epoch.
 
     Notes
     -----
-    For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are shuffled over
-    all of them, and weights are averaged after each epoch: coefficients differ from one process's, and scores little.
-    `tol` looks at the mean loss of rows before they are learnt. `average`, `early_stopping` and
-    `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which stands for 0.
+    For Windrow arrays there are as many shards as ranks (threads, on the embedded engine). Rows are shuffled over all
+    shards, and weights are averaged after each epoch. So coefficients differ from those of one process; scores differ
+    little. `tol` is compared with the mean loss of rows, each measured before the step that trains on it. `average`,
+    `early_stopping` and `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which means 0.
 
     Examples
     --------
@@ -311,14 +311,14 @@ class SGDClassifier(FitsByAveraging, own.SGDClassifier):
 
 
 class Perceptron(FitsByAveraging, own.Perceptron):
-    """Scikit-learn's `Perceptron`; for Windrow arrays trained on shards, averaged after each epoch.
+    """Scikit-learn's `Perceptron`; on Windrow arrays it trains in shards, averaged after each epoch.
 
     Notes
     -----
-    For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are shuffled over
-    all of them, and weights are averaged after each epoch: coefficients differ from one process's, and scores little.
-    `tol` looks at the mean loss of rows before they are learnt. `early_stopping` is refused;
-    `random_state` is an integer or None, which stands for 0.
+    For Windrow arrays there are as many shards as ranks (threads, on the embedded engine). Rows are shuffled over all
+    shards, and weights are averaged after each epoch. So coefficients differ from those of one process; scores differ
+    little. `tol` is compared with the mean loss of rows, each measured before the step that trains on it.
+    `early_stopping` is refused; `random_state` is an integer or None, which means 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Naive Bayes: counts and moments are sums over blocks, so that the fit equals one pass over all rows."""
+"""Naive Bayes. Counts and moments are summed over blocks, so the fit equals that of all rows at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Values = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class _Rows:
-    """What is learnt from: persisted rows, their labels and weights, and the classes."""
+    """The training data: persisted rows, their labels and weights, and the classes."""
 
     X: Array
     y: Array
@@ -37,7 +37,7 @@ class _Rows:
 
     @classmethod
     def of(cls, name: str, X: Any, y: Any, sample_weight: Any, classes: Any, *, floats: bool = True) -> _Rows:
-        """Read the arguments of a fit; `classes` None: those that are found."""
+        """Read the arguments of a fit; where `classes` is None, they are those in `y`."""
         rows = samples(name, X, floats=floats)
         target = beside(name, "y", y, rows)
         rows, target, weight = persist(rows, target, weights(name, sample_weight, rows))
@@ -48,28 +48,28 @@ class _Rows:
         return cls(rows, target, weight, labels if classes is None else np.asarray(classes))
 
     def total(self, function: Any, shape: tuple[int, ...], *params: Any) -> Values:
-        """Return the sum of a function over the blocks."""
+        """Return the sum of a function's results over the blocks."""
         return total(function, [self.X, self.y, self.weight], shape, *params)
 
 
 class _ByClass(Supervised):
-    """Learns from sums over the rows of each class, to which those of further rows are added."""
+    """Fits by sums over the rows of each class, to which `partial_fit` adds those of further rows."""
 
     _floats = True
     classes_: Any
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from all rows, and forget what was learnt before.
+        """Fit to all rows; an earlier fit is forgotten.
 
         Parameters
         ----------
         X : array of shape (rows, features)
-            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
-            `fit`.
+            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
+            scikit-learn's `fit`.
         y : array of shape (rows,)
             Labels of the classes: numbers without fractions, or words.
         sample_weight : array of shape (rows,), optional
-            What each row counts. None: all the same.
+            Weights of the rows. None: all are equal.
 
         Returns
         -------
@@ -79,7 +79,7 @@ class _ByClass(Supervised):
         Raises
         ------
         ShapeError
-            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` hasn't one entry for each row.
+            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` doesn't have one entry for each row.
         DTypeError
             `X` isn't of numbers.
         BadValue
@@ -98,19 +98,19 @@ class _ByClass(Supervised):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from further rows, as if they had come with those before.
+        """Fit to further rows, as if they had come together with those before.
 
         Parameters
         ----------
         X : array of shape (rows, features)
-            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
-            `partial_fit`.
+            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
+            scikit-learn's `partial_fit`.
         y : array of shape (rows,)
             Labels of the classes.
         classes : array of labels, optional
-            All classes that there will be: needed at the first call, and the same later.
+            All classes that will occur: required at the first call, and the same later.
         sample_weight : array of shape (rows,), optional
-            What each row counts. None: all the same.
+            Weights of the rows. None: all are equal.
 
         Returns
         -------
@@ -120,14 +120,14 @@ class _ByClass(Supervised):
         Raises
         ------
         ShapeError
-            `X` isn't 2-D, or has no rows or no features, or other features than before; `y` or `sample_weight` hasn't
-            one entry for each row.
+            `X` isn't 2-D, or has no rows or no features, or other features than before; `y` or `sample_weight` doesn't
+            have one entry for each row.
         DTypeError
             `X` isn't of numbers.
         BadValue
             All weights are zero, or `y` has a label that isn't among the classes.
         ValueError
-            `classes` lacks at the first call, or differs from the first call's; or a number is NaN or infinite, or
+            `classes` is missing at the first call, or differs from the first call's; or a number is NaN or infinite, or
             negative where it is counted.
         """
         if not is_lazy(X, y, sample_weight):
@@ -141,7 +141,7 @@ class _ByClass(Supervised):
         return self._learn(name, rows, first=first)
 
     def _begin(self, row: Values, classes: Values) -> None:
-        """Have scikit-learn's own make all it keeps, from one row for each class."""
+        """Have scikit-learn's class set up its attributes, by one row for each class."""
         for name in ("classes_", "category_count_"):
             if hasattr(self, name):
                 delattr(self, name)
@@ -157,7 +157,7 @@ class _ByClass(Supervised):
 
 @dataclass(frozen=True)
 class _Moments:
-    """For each class its weight, mean and summed squared distance from it; the greatest variance of a feature."""
+    """Weight, mean and sum of squared distances from the mean, for each class; the greatest variance of a feature."""
 
     counts: Values
     means: Values
@@ -165,7 +165,7 @@ class _Moments:
     widest: float
 
     def beside(self, other: _Moments) -> _Moments:
-        """Return the moments of both lots of rows (Chan, Golub and LeVeque, 1979)."""
+        """Return the moments of both sets of rows together (Chan, Golub and LeVeque, 1979)."""
         counts = self.counts + other.counts
         share = (self.counts / np.where(counts, counts, 1.0))[:, None]
         apart = self.means - other.means
@@ -230,7 +230,7 @@ class GaussianNB(_ByClass, own.GaussianNB):
 
 
 def _counts(X: Values, y: Values, w: Values, estimator: Any, classes: Values) -> Values:
-    """Return what an estimator counts in a block: for each class its weight, then the features' counts."""
+    """Return an estimator's counts for a block: for each class its weight, then the counts of the features."""
     if not w.any():  # scikit-learn refuses such rows
         return np.zeros((len(classes), 1 + X.shape[1]))
     fresh: Any = clone(estimator)
@@ -240,7 +240,7 @@ def _counts(X: Values, y: Values, w: Values, estimator: Any, classes: Values) ->
 
 
 class _Counted(_ByClass):
-    """Learns from counts, which a block's own `partial_fit` gives and which are added."""
+    """Fits by counts: scikit-learn's `partial_fit` counts a block, and the counts of all blocks are added."""
 
     _floats = False
     class_count_: Values

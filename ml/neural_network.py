@@ -1,4 +1,4 @@
-"""Scikit-learn's networks, trained on shards and averaged after each epoch."""
+"""Scikit-learn's neural networks, trained on shards whose weights are averaged after each epoch."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["MLPClassifier", "MLPRegressor"]
 
 
 class MLPClassifier(FitsByAveraging, own.MLPClassifier):
-    """Scikit-learn's `MLPClassifier`; for Windrow arrays trained on shards, whose weights start the same.
+    """Scikit-learn's `MLPClassifier`; on Windrow arrays it trains in shards, which start with the same weights.
 
     Notes
     -----
-    For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are shuffled over
-    all of them, and weights are averaged after each epoch; each shard keeps its optimiser's slots. A warning says where
-    shards take few steps an epoch. `loss_` is the mean over all shards' rows, of which each is seen before its batch's
-    step, and `tol` looks at it, as scikit-learn's does. `early_stopping`, `solver="lbfgs"` and
-    `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which stands for 0.
+    For Windrow arrays there are as many shards as ranks (threads, on the embedded engine). Rows are shuffled over all
+    shards, and weights are averaged after each epoch; each shard keeps its optimiser's slots. A warning is given where
+    shards take few steps an epoch. `loss_` is the mean over the rows of all shards, each measured before the step of
+    its batch; `tol` is compared with it, as in scikit-learn. `early_stopping`, `solver="lbfgs"` and
+    `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which means 0.
 
     Examples
     --------
@@ -34,15 +34,15 @@ class MLPClassifier(FitsByAveraging, own.MLPClassifier):
 
 
 class MLPRegressor(FitsByAveraging, own.MLPRegressor):
-    """Scikit-learn's `MLPRegressor`; for Windrow arrays trained on shards, whose weights start the same.
+    """Scikit-learn's `MLPRegressor`; on Windrow arrays it trains in shards, which start with the same weights.
 
     Notes
     -----
-    For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are shuffled over
-    all of them, and weights are averaged after each epoch; each shard keeps its optimiser's slots. A warning says where
-    shards take few steps an epoch. `loss_` is the mean over all shards' rows, of which each is seen before its batch's
-    step, and `tol` looks at it, as scikit-learn's does. `early_stopping`, `solver="lbfgs"` and
-    `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which stands for 0.
+    For Windrow arrays there are as many shards as ranks (threads, on the embedded engine). Rows are shuffled over all
+    shards, and weights are averaged after each epoch; each shard keeps its optimiser's slots. A warning is given where
+    shards take few steps an epoch. `loss_` is the mean over the rows of all shards, each measured before the step of
+    its batch; `tol` is compared with it, as in scikit-learn. `early_stopping`, `solver="lbfgs"` and
+    `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which means 0.
 
     Examples
     --------

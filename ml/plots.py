@@ -1,4 +1,4 @@
-"""Pictures of a training."""
+"""Plots of training."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ __all__ = ["plot_history"]
 
 
 def plot_history(history: Any, ax: Any = None) -> Any:
-    """Draw the metrics of a training over its epochs; those of validation (`"val_…"`) dashed, in the same colour.
+    """Plot the metrics of training over its epochs; those of validation (`"val_…"`) are dashed, in the same colour.
 
     Parameters
     ----------
     history : History, keras.callbacks.History or dict of str to list of float
-        What training returned, or the metrics by their names, with a number for each epoch.
+        The history that training returned, or a dict of metrics, each with one number for each epoch.
     ax : matplotlib.axes.Axes, optional
-        Drawn into; None: a new figure's.
+        Where to plot; None: axes of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn into, with a line for each metric.
+        The axes, with a line for each metric.
 
     Raises
     ------
     ArgumentError
-        `history` has no metrics, or not a number for each epoch.
+        `history` has no metrics, or lacks a number for some epoch.
     ImportError
-        Without matplotlib, which comes with ``pip install "windrow[examples]"``.
+        matplotlib isn't installed; it comes with ``pip install "windrow[examples]"``.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def plot_history(history: Any, ax: Any = None) -> Any:
             figure = importlib.import_module("matplotlib.figure")
         except ImportError as error:
             raise ImportError('plot_history needs matplotlib: pip install "windrow[examples]"') from error
-        # A figure of pyplot's, where that is in use already, as in a notebook, is shown by itself.
+        # If pyplot is in use already, as in a notebook, a figure of pyplot's is displayed without further ado.
         new = getattr(sys.modules.get("matplotlib.pyplot"), "figure", figure.Figure)
         ax = new(layout="constrained").subplots()
     colours: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Scalers whose statistics are exact: one pass over the chunks, then scikit-learn's own `transform`, lazily."""
+"""Scalers with exact statistics: `fit` is one pass over the chunks, `transform` is scikit-learn's, lazily."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["MaxAbsScaler", "MinMaxScaler", "StandardScaler"]
 
 
 def _go_on(model: Any, X: Any, **keywords: Any) -> Any:
-    """Learn from further rows: what these alone give is put beside what was learnt before."""
+    """Fit to further rows: their statistics are combined with those of the rows before."""
     new: Any = clone(model)
     new.fit(X, **keywords)
     if not hasattr(model, "n_features_in_"):
@@ -40,11 +40,11 @@ def _go_on(model: Any, X: Any, **keywords: Any) -> Any:
 
 
 class StandardScaler(Lazily, own.StandardScaler):
-    """Scikit-learn's `StandardScaler`; for Windrow arrays mean and variance are found chunk by chunk, exactly.
+    """Scikit-learn's `StandardScaler`; mean and variance of Windrow arrays are computed chunk by chunk, exactly.
 
     Notes
     -----
-    `transform` of a Windrow array is lazy. `copy` has no part for these, which nothing is written into.
+    `transform` of a Windrow array is lazy. `copy` is ignored for Windrow arrays, which are never written to.
 
     Examples
     --------
@@ -57,17 +57,17 @@ class StandardScaler(Lazily, own.StandardScaler):
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn mean and variance of each feature.
+        """Compute mean and variance of each feature.
 
         Parameters
         ----------
         X : array of shape (rows, features)
-            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
-            `fit`.
+            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
+            scikit-learn's `fit`.
         y : None
             Not used.
         sample_weight : array of shape (rows,), optional
-            What each row counts. None: all the same.
+            Weights of the rows. None: all are equal.
 
         Returns
         -------
@@ -77,37 +77,37 @@ class StandardScaler(Lazily, own.StandardScaler):
         Raises
         ------
         ShapeError
-            `X` isn't 2-D, or has no rows or no features; or `sample_weight` hasn't one entry for each row.
+            `X` isn't 2-D, or has no rows or no features; or `sample_weight` doesn't have one entry for each row.
         DTypeError
             `X` isn't of numbers.
         BadValue
-            A number is infinite, or all weights are zero; NaN is left out, as a missing value.
+            A number is infinite, or all weights are zero. NaN is a missing value, and ignored.
         ValueError
-            Scikit-learn's: a parameter has a value that it can't take.
+            Raised by scikit-learn: a parameter has a value that it doesn't accept.
         """
         if not is_lazy(X, sample_weight):
             super().fit(X, y, sample_weight)
             return self
         array = samples("StandardScaler.fit", X).astype(np.float64)
         mean, variance, seen = _moments("StandardScaler.fit", array, sample_weight)
-        # scikit-learn's own takes what it knows of no scale from the state of one more (empty) step.
+        # By this scikit-learn's class sets all its attributes; the statistics are replaced below.
         super().fit(np.nan_to_num(np.stack([mean, mean])))
         self._learn(mean, variance, seen)
         learn_names(self, X)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from further rows, as if they had come with those before.
+        """Fit to further rows, as if they had come together with those before.
 
         Parameters
         ----------
         X : array of shape (rows, features)
-            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
-            `partial_fit`.
+            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
+            scikit-learn's `partial_fit`.
         y : None
             Not used.
         sample_weight : array of shape (rows,), optional
-            What each row counts. None: all the same.
+            Weights of the rows. None: all are equal.
 
         Returns
         -------
@@ -134,7 +134,7 @@ class StandardScaler(Lazily, own.StandardScaler):
         self.mean_ = mean if self.with_mean or self.with_std else None
         if self.with_std:
             self.var_ = variance
-            eps = np.finfo(np.float64).eps  # as scikit-learn: what rounding alone makes of a constant
+            eps = np.finfo(np.float64).eps  # as in scikit-learn: a constant's, by rounding
             constant = variance <= seen * eps * variance + (seen * mean * eps) ** 2
             self.scale_ = np.where(constant, 1.0, np.sqrt(variance))
 
@@ -144,9 +144,8 @@ class StandardScaler(Lazily, own.StandardScaler):
             return
         before, after = np.asarray(self.n_samples_seen_), np.asarray(new.n_samples_seen_)
         seen = np.broadcast_to(before + after, self.mean_.shape)
-        share = after / np.maximum(
-            seen, np.finfo(float).tiny
-        )  # of a feature that was missing in one part all or nothing
+        # 0 or 1 for a feature that is missing in one of both parts
+        share = after / np.maximum(seen, np.finfo(float).tiny)
         apart = np.where((share > 0) & (share < 1), new.mean_ - self.mean_, 0.0)
         variance = np.zeros_like(self.mean_)
         if self.with_std:
@@ -156,7 +155,7 @@ class StandardScaler(Lazily, own.StandardScaler):
 
 
 def _moments(operation: str, array: Array, sample_weight: Any) -> tuple[Values, Values, Values]:
-    """Return mean, variance and number (or weight) of each feature's values; those that are NaN have no part."""
+    """Return mean, variance and number (or weight) of the values of each feature, without NaN."""
     rows = np.full(array.shape[1], array.shape[0], np.int64)
     if sample_weight is None:
         moments = compute(array.mean(axis=0), array.var(axis=0))
@@ -176,16 +175,16 @@ def _moments(operation: str, array: Array, sample_weight: Any) -> tuple[Values, 
 
 
 class _ByExtremes(Lazily):
-    """Learns from the extremes of each feature."""
+    """Fits to the extremes of each feature."""
 
     def fit(self: Any, X: Any, y: Any = None) -> Any:
-        """Learn the extremes of each feature.
+        """Compute the extremes of each feature.
 
         Parameters
         ----------
         X : array of shape (rows, features)
-            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
-            `fit`.
+            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
+            scikit-learn's `fit`.
         y : None
             Not used.
 
@@ -201,9 +200,9 @@ class _ByExtremes(Lazily):
         DTypeError
             `X` isn't of numbers.
         BadValue
-            A number is infinite; NaN is left out, as a missing value.
+            A number is infinite. NaN is a missing value, and ignored.
         ValueError
-            Scikit-learn's: a parameter has a value that it can't take.
+            Raised by scikit-learn: a parameter has a value that it doesn't accept.
         """
         if not is_lazy(X):
             super().fit(X, y)  # type: ignore[misc]
@@ -215,13 +214,13 @@ class _ByExtremes(Lazily):
         return self
 
     def partial_fit(self: Any, X: Any, y: Any = None) -> Any:
-        """Learn the extremes of further rows, too.
+        """Extend the extremes by those of further rows.
 
         Parameters
         ----------
         X : array of shape (rows, features)
-            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
-            `partial_fit`.
+            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
+            scikit-learn's `partial_fit`.
         y : None
             Not used.
 
@@ -251,11 +250,11 @@ class _ByExtremes(Lazily):
 
 
 class MinMaxScaler(_ByExtremes, own.MinMaxScaler):
-    """Scikit-learn's `MinMaxScaler`; for Windrow arrays the extremes are found chunk by chunk, exactly.
+    """Scikit-learn's `MinMaxScaler`; extremes of Windrow arrays are computed chunk by chunk, exactly.
 
     Notes
     -----
-    `transform` of a Windrow array is lazy. `copy` has no part for these, which nothing is written into.
+    `transform` of a Windrow array is lazy. `copy` is ignored for Windrow arrays, which are never written to.
 
     Examples
     --------
@@ -271,11 +270,11 @@ class MinMaxScaler(_ByExtremes, own.MinMaxScaler):
 
 
 class MaxAbsScaler(_ByExtremes, own.MaxAbsScaler):
-    """Scikit-learn's `MaxAbsScaler`; for Windrow arrays the extremes are found chunk by chunk, exactly.
+    """Scikit-learn's `MaxAbsScaler`; extremes of Windrow arrays are computed chunk by chunk, exactly.
 
     Notes
     -----
-    `transform` of a Windrow array is lazy. `copy` has no part for these, which nothing is written into.
+    `transform` of a Windrow array is lazy. `copy` is ignored for Windrow arrays, which are never written to.
 
     Examples
     --------
@@ -291,7 +290,7 @@ class MaxAbsScaler(_ByExtremes, own.MaxAbsScaler):
 
 
 def _extremes(operation: str, array: Array) -> tuple[Values, Values]:
-    """Return the least and greatest value of each feature; those that are NaN have no part."""
+    """Return the least and greatest value of each feature, without NaN."""
     least, most = map(np.asarray, compute(array.min(axis=0), array.max(axis=0)))
     if np.isnan(least).any():
         there = ~isnan(array)

@@ -1,7 +1,7 @@
-"""Rows of samples: how X and y are read, and sums over blocks of rows.
+"""Rows of samples: reading `X` and `y`, and sums over blocks of rows.
 
-Whatever is learnt exactly here is learnt from sums: a function gives a small array for each block of rows, and these
-are added in the order of the blocks, so that the result depends on the chunks alone.
+Exact estimators are fitted by sums: a function returns a small array for each block of rows, and these arrays are added
+in the order of the blocks, so that the result depends on the chunks alone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 HERE = 1 << 20
-"""Bytes of blocks' results that are added up by the driver."""
+"""Bytes of the blocks' results up to which the driver adds them up."""
 
 
 def is_lazy(*values: Any) -> bool:
@@ -41,7 +41,7 @@ def is_lazy(*values: Any) -> bool:
 
 
 def samples(operation: str, X: Any, *, floats: bool = True) -> Array:
-    """Return X as an array of (rows, features), of float32 or float64, whose rows are whole in their chunks."""
+    """Return X as an array of (rows, features), of float32 or float64, whose chunks have whole rows."""
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise ArgumentError(bad(operation, "X", f"a sparse {type(X).__name__}", "a dense array: X.toarray()"))
     array = as_array_nocopy(operation, "X", X)
@@ -62,18 +62,18 @@ def samples(operation: str, X: Any, *, floats: bool = True) -> Array:
 
 
 def whole_rows(array: Array, rows: Axis | None = None) -> Array:
-    """Return an array with whole rows in its chunks, of its own blocks of rows or of others."""
+    """Return an array whose chunks have whole rows, in its own blocks of rows or in `rows`."""
     first, *rest = array.expr.grid.axes
     return regrid(array, Grid([first if rows is None else rows, *(Axis.whole(a.length) for a in rest)]))
 
 
 def learn_names(model: Any, X: Any) -> None:
-    """Have a model keep the names of X's columns, and forget those of rows that it was fitted with before."""
+    """Set a model's `feature_names_in_` to the names of X's columns; names from an earlier fit go."""
     importlib.import_module("sklearn.utils.validation")._check_feature_names(model, X, reset=True)
 
 
 def labels_as(y: Any) -> Any:
-    """Return labels that are Python objects, such as words, or a table's column as an array of their own dtype."""
+    """Return labels that are Python objects (such as strings), or a column of a table, as an array with a dtype."""
     if hasattr(y, "__array__") and hasattr(y, "iloc"):
         y = np.asarray(y)
     return np.asarray(y.tolist()) if isinstance(y, np.ndarray) and y.dtype.kind == "O" else y
@@ -88,7 +88,7 @@ def beside(operation: str, argument: str, value: Any, X: Array, *, wide: bool = 
     if array.ndim == 2 and array.shape[1] == 1 and not wide:
         if argument == "y":
             message = f"A column-vector y was passed when a 1d array was expected; {operation} takes y.ravel()"
-            exceptions = sys.modules.get("sklearn.exceptions")  # loaded where an estimator is fitted
+            exceptions = sys.modules.get("sklearn.exceptions")  # imported if a scikit-learn estimator is in use
             warn(message, getattr(exceptions, "DataConversionWarning", UserWarning))
         array = array.reshape(-1)
     if array.ndim not in ((1, 2) if wide else (1,)) or array.shape[0] != X.shape[0]:
@@ -97,7 +97,7 @@ def beside(operation: str, argument: str, value: Any, X: Array, *, wide: bool = 
 
 
 def check_numbers(operation: str, target: Array) -> None:
-    """Raise where what a regression is to learn is no real numbers."""
+    """Raise unless the target of a regression has real numbers."""
     if target.dtype.kind not in "biuf":
         raise DTypeError(bad(operation, "y", target.dtype, "real numbers, which a regression learns"))
 
@@ -117,7 +117,7 @@ def by_block(
     *params: Any,
     numbered: bool = False,
 ) -> Array:
-    """Return `function(*blocks, *params)`, of one shape and floats, for each block of rows: (blocks, *shape).
+    """Return `function(*blocks, *params)` for each block of rows, as an array of float64 (blocks, *shape).
 
     With `numbered` the function gets the number of the block too, as `block`.
     """
@@ -129,7 +129,7 @@ def by_block(
 
 
 class _Shaped:
-    """Calls a function and puts an axis of one block before its result."""
+    """Calls a function, and adds an axis of length one in front of its result."""
 
     def __init__(self, function: Callable[..., Values], shape: tuple[int, ...]) -> None:
         self.function, self.shape = function, shape
@@ -142,20 +142,20 @@ class _Shaped:
 def total(function: Callable[..., Values], arrays: list[Array], shape: tuple[int, ...], *params: Any) -> Values:
     """Return the sum of `function(*blocks, *params)` over all blocks of rows, computed."""
     partials = by_block(function, arrays, shape, *params)
-    if partials.size * 8 <= HERE:  # adding these up takes less time than a task for it
+    if partials.size * 8 <= HERE:  # the driver adds them up faster than a task would run
         return np.asarray(np.add.reduce(np.asarray(partials.compute()), axis=0))
     return np.asarray(partials.sum(axis=0).compute())
 
 
 def finite(operation: str, **values: Any) -> None:
-    """Raise where a sum over an argument's rows tells of NaN or infinities among them."""
+    """Raise if a sum over the rows of an argument isn't finite: then there is a NaN or an infinity among them."""
     for argument, value in values.items():
         if not np.isfinite(value).all():
             raise BadValue(bad(operation, argument, "NaN or infinity, or too large for its dtype", "finite numbers"))
 
 
 def same_features(operation: str, model: Any, X: Array) -> None:
-    """Raise where X has more or fewer features than what a model has learnt from."""
+    """Raise if X doesn't have as many features as the model was fitted to."""
     learnt = getattr(model, "n_features_in_", X.shape[1])
     if X.shape[1] != learnt:
         message = f"X has {X.shape[1]} features, but {type(model).__name__} is expecting {learnt} features as input"
@@ -163,14 +163,14 @@ def same_features(operation: str, model: Any, X: Array) -> None:
 
 
 def check_weights(operation: str, weight: Any) -> None:
-    """Raise where the rows' weights sum to nothing."""
+    """Raise if weights aren't finite, or are all zero."""
     finite(operation, sample_weight=weight)
     if not np.any(weight):
         raise BadValue(bad(operation, "sample_weight", "zero for every row", "weights that are positive for some rows"))
 
 
 def some_weight(operation: str, weight: Array, *, negative: bool = True) -> None:
-    """Raise where the rows' weights are all zero, or one is no number, or is `negative` where none may be."""
+    """Raise if all weights are zero, or one isn't finite, or is negative where `negative` is False."""
     least, most = compute(weight.min(), weight.max())
     check_weights(operation, np.array([least, most]))
     if not negative:
@@ -178,14 +178,14 @@ def some_weight(operation: str, weight: Array, *, negative: bool = True) -> None
 
 
 def check_signs(operation: str, least: Any) -> None:
-    """Raise where the least weight is negative: a loss that such rows have a part in may have no minimum."""
+    """Raise if the least weight is negative: with negative weights a loss may have no minimum."""
     if least < 0:
         expected = "0 or more for each row: Negative values in data passed to `sample_weight`"
         raise BadValue(bad(operation, "sample_weight", f"{float(least)!r} at the least", expected))
 
 
 def labels_of(operation: str, target: Array, least: int = 2) -> Values:
-    """Return the different labels of a 1-D array, in order."""
+    """Return the distinct labels of a 1-D array, sorted."""
     labels: Values = np.asarray(unique_values(target).compute())
     if len(labels) < least:
         raise BadValue(bad(operation, "y", f"{len(labels)} class ({labels[0]}) alone", f"at least {least} classes"))

@@ -1,7 +1,7 @@
-"""The threads of TensorFlow: one for each task, and so the same bits in the script's process as on ranks.
+"""TensorFlow's threads: one for each task, so that the script's process gives the same bits as ranks.
 
-How many threads share a convolution decides in which order its gradients are added up. TensorFlow reads their number
-once, when it begins: with the first variable of the first model.
+The number of threads that share a convolution decides in which order its gradients are added up. TensorFlow reads that
+number once, when it is initialised: with the first variable of the first model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _late = False
 
 
 def set_threads() -> None:
-    """Have TensorFlow begin with one thread for a task; it isn't imported for that."""
+    """Set TensorFlow to one thread for a task, without importing it."""
     global _late
     context: Any = sys.modules.get("tensorflow.python.eager.context")
     begun = context is not None and context._context is not None and context._context._initialized
@@ -31,7 +31,7 @@ def set_threads() -> None:
 
 @functools.cache
 def warn_of_threads() -> None:
-    """Warn, once, where TensorFlow had begun before, with threads of its own."""
+    """Warn, once, if TensorFlow was initialised before, with more threads."""
     if _late:
         text = (
             "fit: TensorFlow had begun before windrow.ml was imported, with threads of its own, by whose number the "

@@ -1,1 +1,1 @@
-"""What estimators compute by: directions, centres, the logistic objective, and their documents."""
+"""Computations that estimators share: principal directions, nearest centres, the logistic objective, docstrings."""

@@ -1,4 +1,4 @@
-"""The directions in which rows vary most: by eigenvectors of X'X or XX', whichever is smaller, or by random vectors."""
+"""Principal directions of rows: by eigenvectors of X'X or XX', whichever is smaller, or by a randomized method."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["Directions", "RandomDirections", "exact_directions", "random_directi
 
 Values = np.ndarray[Any, Any]
 EXACT = 2048
-"""The smaller side of rows whose directions are found exactly where nothing else is asked for."""
+"""The smaller of both numbers of rows and features, up to which directions are exact by default."""
 
 
 @dataclass(frozen=True)
 class Directions:
-    """Unit vectors, a row for each, from that of the greatest square on, with scikit-learn's signs.
+    """Unit vectors as rows, in descending order of `squares`, with scikit-learn's signs.
 
-    `squares` are the sums of the rows' squared parts along them, `total` is that of all parts.
+    `squares` are the sums of squares of the rows' components along each vector, `total` that of all components.
     """
 
     squares: Values
@@ -35,14 +35,14 @@ class Directions:
 
     @classmethod
     def of(cls, squares: Values, vectors: Values, total: float) -> Directions:
-        """Return directions with signs that don't depend on how they were found."""
+        """Return directions, with signs that don't depend on the method."""
         svd_flip(None, vectors, u_based_decision=False)
         return cls(np.maximum(squares, 0.0), vectors, total)
 
 
 @dataclass(frozen=True)
 class RandomDirections:
-    """How directions are found by random ones: powers of X'X, vectors beside those asked for, and the seed."""
+    """Parameters of the randomized method: powers of X'X, vectors besides the wanted ones, the seed."""
 
     powers: int
     more: int
@@ -50,7 +50,7 @@ class RandomDirections:
 
 
 def exact_directions(operation: str, rows: Array, centre: Values, count: int) -> Directions:
-    """Return so many directions of rows about a centre, by the eigenvectors of a matrix of the smaller side."""
+    """Return `count` directions of rows about a centre, by eigenvectors of X'X or XX', whichever is smaller."""
     n, d = rows.shape
     if count > n or n >= d:
         squares = total(_square, [rows], (d, d), centre)
@@ -67,7 +67,7 @@ def exact_directions(operation: str, rows: Array, centre: Values, count: int) ->
 
 
 def random_directions(operation: str, rows: Array, centre: Values, count: int, how: RandomDirections) -> Directions:
-    """Return so many directions, nearly, from a space that powers of X'X turn random vectors to.
+    """Return approximations of `count` directions, from the space of random vectors multiplied by powers of X'X.
 
     N. Halko, P. G. Martinsson, J. A. Tropp: Finding structure with randomness, SIAM Review 53 (2011).
     """
@@ -86,7 +86,7 @@ def random_directions(operation: str, rows: Array, centre: Values, count: int, h
 
 
 def _largest(matrix: Values, count: int) -> tuple[Values, Values]:
-    """Return the largest eigenvalues of a symmetric matrix, from the greatest on, and eigenvectors as columns."""
+    """Return the largest eigenvalues of a symmetric matrix, in descending order, and eigenvectors as columns."""
     if count < len(matrix):
         chosen = (len(matrix) - count, len(matrix) - 1)
         values, vectors = scipy.linalg.eigh(matrix, subset_by_index=chosen, check_finite=False)
@@ -96,7 +96,7 @@ def _largest(matrix: Values, count: int) -> tuple[Values, Values]:
 
 
 def _orthonormal(vectors: Values) -> Values:
-    """Return unit vectors of the same directions; those too short to have one get what is left."""
+    """Return unit vectors of the same directions; zero vectors become any that are orthogonal to the others."""
     columns, upper = np.linalg.qr(vectors.T)
     return np.ascontiguousarray((columns * np.where(np.diag(upper) < 0, -1.0, 1.0)).T)
 

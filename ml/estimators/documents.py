@@ -1,4 +1,4 @@
-"""Documents of estimators: what their parameters are is told by scikit-learn's own, in one or two sentences each."""
+"""Docstrings of estimators: parameters are described by the first sentences of scikit-learn's own docstrings."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ __all__ = ["describe"]
 
 WIDTH, ENOUGH = 116, 160
 OTHER_PAGES = re.compile(r":ref:|:term:|\[\d+\]_|see:$")
-"""In sentences that send readers to pages of scikit-learn's."""
+"""Matches sentences that refer to other pages of scikit-learn's documentation."""
 RAISES = """\
 Raises
 ------
 TypeError
-    There is no parameter of such a name. What they may be is looked at when rows come, in `fit`."""
+    There is no parameter of such a name. Values of parameters are checked in `fit`."""
 
 
 def describe(cls: type) -> str:
-    """Return a class's document with all its parameters: as it tells them itself, or else as scikit-learn does."""
+    """Return a class's docstring, with scikit-learn's descriptions of the parameters that it leaves out."""
     lead, sections = _cut(inspect.cleandoc(str(cls.__doc__)))
     base = next(c for c in cls.__mro__ if c.__module__.startswith("sklearn."))
     theirs = _entries(_cut(inspect.cleandoc(str(base.__doc__)))[1].get("Parameters", ""))
@@ -34,13 +34,13 @@ def describe(cls: type) -> str:
 
 
 def _cut(text: str) -> tuple[str, dict[str, str]]:
-    """Return what stands before the first heading, and what stands below each."""
+    """Return the text before the first heading, and the text of each section."""
     parts = re.split(r"^(\w[\w ]*)\n-{3,}\n", text, flags=re.MULTILINE)
     return parts[0].strip(), {title: below.strip("\n") for title, below in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def _entries(text: str) -> dict[str, tuple[str, str]]:
-    """Return kind and text, its first paragraph, of each parameter of a section."""
+    """Return the type and the first paragraph of each parameter in a section."""
     entries = {}
     for entry in re.split(r"\n(?=\w)", text.strip("\n")):
         head, _, body = entry.partition("\n")
@@ -51,7 +51,7 @@ def _entries(text: str) -> dict[str, tuple[str, str]]:
 
 
 def _shortened(text: str) -> str:
-    """Return the first sentences, as many as make about two lines, without roles of Sphinx."""
+    """Return the first sentences, about two lines of them, without Sphinx roles."""
     sentences = [s for s in re.split(r"(?<=[^.]\.) (?=[A-Z`])", text) if not OTHER_PAGES.search(s)] or [text]
     kept = sentences[:1]
     for sentence in sentences[1:]:

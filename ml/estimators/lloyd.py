@@ -1,4 +1,4 @@
-"""Blocks of rows and k centres: nearest centres, sums, distances, by products of small tiles that stay in the cache."""
+"""Nearest centres, sums and distances of a block of rows, by products of small tiles that stay in the cache."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ ROWS, TURN = 6144, 49152
 
 
 def _factors(centres: Values, dtype: Any) -> Values:
-    """Return -2c beside c'c, whose product with (x, 1) is the squared distance less the row's own square."""
+    """Return -2c beside c'c: its product with (x, 1) is the squared distance of x from c, minus x'x."""
     factors = np.concatenate([-2.0 * centres, (centres**2).sum(axis=1)[:, None]], axis=1)
     return np.ascontiguousarray(factors, dtype)
 
 
 def _tiles(X: Values, centres: Values, origin: Values) -> Iterator[tuple[int, Values, Values]]:
-    """Yield (row, tile of centred rows as columns over a line of ones, its products with the factors).
+    """Yield (first row, tile, products): a tile has centred rows as columns above a line of ones.
 
-    Both are written over by what follows. Rows are centred so that a mean far from zero costs no digits.
+    The next tile overwrites both arrays. Rows are centred so that a mean far from zero costs no digits.
     """
     dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
     factors, at_zero = _factors(centres, dtype), origin.astype(dtype)[:, None]
@@ -41,12 +41,12 @@ def _tiles(X: Values, centres: Values, origin: Values) -> Iterator[tuple[int, Va
 
 
 def nearest(X: Values, centres: Values, origin: Values) -> Values:
-    """Return the number of each row's nearest centre, the first of several; centres are told from the origin."""
+    """Return the number of each row's nearest centre, the first of equals; `centres` are relative to `origin`."""
     labels, numbers = np.empty(len(X), np.int32), np.arange(len(centres), dtype=np.float64)
     for at, _, products in _tiles(X, centres, origin):
         if find_least(products, labels[at : at + ROWS]):
             continue
-        # Of so few centres the least is found several times faster by whole lines than by argmin.
+        # For few centres this finds the least several times faster than argmin does.
         mine = products == products.min(axis=0)
         one = np.count_nonzero(mine) == products.shape[1]
         labels[at : at + ROWS] = numbers @ mine if one else products.argmin(axis=0)
@@ -54,7 +54,7 @@ def nearest(X: Values, centres: Values, origin: Values) -> Values:
 
 
 def sums(X: Values, *more: Values) -> Values:
-    """Return for each centre the sum of its rows, and their number, of a block; `more`: weights, centres, origin."""
+    """Return the sum and the number of each centre's rows in a block; `more`: weights (optional), centres, origin."""
     *weights, centres, origin = more
     count = len(centres)
     out = np.zeros((count, X.shape[1] + 1))
@@ -65,7 +65,7 @@ def sums(X: Values, *more: Values) -> Values:
         partial_sums = np.zeros_like(out)
         if not add_by_label(rows, labels, weight, partial_sums):
             weight, ends = np.ones(len(rows)) if weight is None else weight, np.arange(len(rows) + 1, dtype=np.int32)
-            # A sparse matrix with a one in each column adds rows up several times faster than a dense product does.
+            # A sparse matrix with a one in each column adds rows several times faster than a dense product.
             partial_sums[:, :-1] = csc_array((weight, labels, ends), shape=(count, len(rows))) @ rows
             partial_sums[:, -1] = np.bincount(labels, weight, count)
         out += partial_sums
@@ -74,7 +74,7 @@ def sums(X: Values, *more: Values) -> Values:
 
 
 def distances(X: Values, centres: Values, origin: Values) -> Values:
-    """Return each row's squared distance from its nearest centre, from differences, in float64."""
+    """Return each row's squared distance from its nearest centre, computed by differences in float64."""
     out = np.empty(len(X))
     labels = nearest(X, centres, origin)
     absolute = centres + origin
@@ -85,7 +85,7 @@ def distances(X: Values, centres: Values, origin: Values) -> Values:
 
 
 def costs(X: Values, *more: Values) -> Values:
-    """Return the sum of squared distances of a block's rows; `more`: weights, centres, origin."""
+    """Return the sum of squared distances of a block's rows; `more`: weights (optional), centres, origin."""
     *weights, centres, origin = more
     squared_distances = distances(X, centres, origin)
     return np.asarray(weights[0] @ squared_distances if weights else squared_distances.sum())
@@ -94,7 +94,7 @@ def costs(X: Values, *more: Values) -> Values:
 def farthest(X: Values, *more: Any) -> Values:
     """Return the rows of a block that are farthest from their centres: distance, centre, weight, row.
 
-    `more`: weights, centres, origin, how many. It is NaN where none is: rows without weight don't count.
+    `more`: weights (optional), centres, origin, how many. Unused places are NaN; rows of weight zero don't count.
     """
     *weights, centres, origin, count = more
     weight = weights[0] if weights else np.ones(len(X))

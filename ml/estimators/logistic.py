@@ -1,4 +1,4 @@
-"""Logistic regression: scikit-learn's own objective, whose loss and gradient are sums over blocks of rows."""
+"""Logistic regression: scikit-learn's objective, with loss and gradient summed over blocks of rows."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ ONLY_L2 = ("lbfgs", "newton-cg", "newton-cholesky", "sag")
 
 
 def _class_totals(X: Values, y: Values, w: Values, classes: Values) -> Values:
-    """Return the weight of each class's rows."""
+    """Return the total weight of the rows of each class."""
     return np.bincount(np.searchsorted(classes, y), w, len(classes))
 
 
 def _log_loss_sums(X: Values, y: Values, w: Values, coef: Values, classes: Values, scales: Values) -> Values:
-    """Return the summed log loss, then its gradient by coefficients and intercepts, of a block of rows."""
+    """Return the summed log loss of a block of rows, followed by its gradient by coefficients and intercepts."""
     k = X.shape[1]
     raw = X @ coef[:, :k].T + coef[:, k]
     which = np.searchsorted(classes, y)
@@ -58,29 +58,29 @@ def _log_loss_sums(X: Values, y: Values, w: Values, coef: Values, classes: Value
 
 @dataclass(frozen=True)
 class _Penalty:
-    """What is added to the loss: `strength * (l1 * sum|c| + (1 - l1) / 2 * sum c**2)` of the coefficients c."""
+    """The penalty `strength * (l1 * sum|c| + (1 - l1) / 2 * sum c**2)` of the coefficients c."""
 
     strength: float
     l1: float
 
 
 class LogisticRegression(Supervised, own.LogisticRegression):
-    """Scikit-learn's `LogisticRegression`; for Windrow arrays loss and gradient are sums over the chunks.
+    """Scikit-learn's `LogisticRegression`; loss and gradient of Windrow arrays are summed over their chunks.
 
     Parameters
     ----------
     penalty : {'l1', 'l2', 'elasticnet', None}
-        Older releases' way to tell the norm of the penalty: use `l1_ratio`, and `C=np.inf` for none.
+        The norm of the penalty, as older releases specify it. Use `l1_ratio`, and `C=np.inf` for no penalty.
     solver : str, default='lbfgs'
-        Whatever it says, L-BFGS minimises the objective for Windrow arrays. Only "liblinear" is refused, whose
-        objective is another one, and with an L1 penalty those that scikit-learn has none for.
+        Windrow arrays are always fitted by L-BFGS. "liblinear" is refused, since its objective is different, and so are
+        solvers for which scikit-learn has no L1 penalty, if there is one.
 
     Notes
     -----
-    The objective is scikit-learn's: C times the summed log loss, rows weighed by `sample_weight` and `class_weight`,
-    plus the penalty: L2, L1 or both. It is minimised by L-BFGS: with L1 on coefficients split into a positive and a
-    negative part, so that zeros are exact. Rows are kept (persisted) while the model is fitted. `dual`,
-    `intercept_scaling`, `n_jobs`, `random_state` and `verbose` have no part for Windrow arrays.
+    The objective is scikit-learn's: C times the summed log loss, with rows weighted by `sample_weight` and
+    `class_weight`, plus the penalty (L2, L1 or both). It is minimised by L-BFGS. With an L1 penalty coefficients are
+    split into a positive and a negative part, so that zeros are exact. Rows are persisted while the model is fitted.
+    `dual`, `intercept_scaling`, `n_jobs`, `random_state` and `verbose` are ignored for Windrow arrays.
 
     Examples
     --------
@@ -95,17 +95,17 @@ class LogisticRegression(Supervised, own.LogisticRegression):
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the coefficients.
+        """Fit the coefficients.
 
         Parameters
         ----------
         X : array of shape (rows, features)
-            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
-            `fit`.
+            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
+            scikit-learn's `fit`.
         y : array of shape (rows,)
             Labels of at least two classes: numbers without fractions, or words.
         sample_weight : array of shape (rows,), optional
-            What each row counts. None: all the same.
+            Weights of the rows. None: all are equal.
 
         Returns
         -------
@@ -115,16 +115,16 @@ class LogisticRegression(Supervised, own.LogisticRegression):
         Raises
         ------
         ArgumentError
-            `solver` can't be taken, `class_weight` names a class that isn't there, or `l1_ratio` lacks with
+            `solver` isn't accepted, `class_weight` names a class that doesn't occur, or `l1_ratio` is missing with
             `penalty="elasticnet"`.
         ShapeError
-            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` hasn't one entry for each row.
+            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` doesn't have one entry for each row.
         DTypeError
             `X` isn't of numbers.
         BadValue
             A number is NaN or infinite, a weight is negative, all are zero, or `y` has one class or fractions.
         ValueError
-            Scikit-learn's: a parameter has a value that it can't take.
+            Raised by scikit-learn: a parameter has a value that it doesn't accept.
         """
         if not is_lazy(X, y, sample_weight):
             super().fit(X, y, sample_weight)
@@ -183,9 +183,9 @@ class LogisticRegression(Supervised, own.LogisticRegression):
 
 
 def _lowest(objective: Any, begin: Values, rate: float, options: dict[str, Any]) -> tuple[Values, int, int]:
-    """Minimise a smooth objective plus `rate` times the sum of absolute coefficients, all columns but the last.
+    """Minimise a smooth objective plus `rate` times the sum of absolute coefficients, without those in the last column.
 
-    With a rate, coefficients are c = p - n with p and n not below zero: so the sum is p + n, which is smooth.
+    With a rate, coefficients are c = p - n with p, n >= 0. Their absolute values are p + n, which is smooth.
     """
     if not rate:
         optimum = minimize(objective, begin.ravel(), method="L-BFGS-B", jac=True, options=options)
@@ -207,7 +207,7 @@ def _lowest(objective: Any, begin: Values, rate: float, options: dict[str, Any])
 
 
 def _penalty_of(model: Any) -> _Penalty:
-    """Return a model's penalty; `penalty=` is what older releases of scikit-learn say it by."""
+    """Return a model's penalty, as `l1_ratio` and `C` specify it, or `penalty` in older releases of scikit-learn."""
     named, ratio = getattr(model, "penalty", "deprecated"), getattr(model, "l1_ratio", None)
     if named == "elasticnet" and ratio is None:
         raise ArgumentError(bad(NAME, "l1_ratio", None, "a number from 0 to 1 with penalty='elasticnet'"))
@@ -221,7 +221,7 @@ def _penalty_of(model: Any) -> _Penalty:
 
 
 def _class_scales(class_weight: Any, classes: Values, totals: Values) -> Values:
-    """Return what the rows of each class count, as scikit-learn's `class_weight` says it."""
+    """Return the weights of the classes that scikit-learn's `class_weight` stands for."""
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str):

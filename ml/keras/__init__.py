@@ -1,4 +1,4 @@
-"""Keras models on chunks: `windrow.ml.distribute`, and a `Sequential` that trains so by itself."""
+"""Keras models on chunks: `windrow.ml.distribute`, and a `Sequential` that is distributed by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of Keras's `fit` that stand for others: parts held out, weights of classes, and those that are refused."""
+"""Arguments of Keras's `fit` that are translated (`validation_split`, `class_weight`) or refused."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ REFUSED = {
     ),
     "validation_freq": (1, "1: for another, evaluate in a callback's on_epoch_end"),
 }
-"""What of these arguments is taken, and what to use instead."""
+"""For each refused argument the only value that is accepted, and what to use instead."""
 
 
 def refuse(others: dict[str, Any]) -> None:
-    """Raise for arguments that training on shards has no use for."""
+    """Raise for arguments that training on shards doesn't support."""
     for name, value in others.items():
         if name not in REFUSED:
             raise ArgumentError(bad("fit", name, value, "an argument of fit"))
@@ -42,7 +42,7 @@ def refuse(others: dict[str, Any]) -> None:
 
 
 def check_part(part: Any) -> float:
-    """Return `validation_split`."""
+    """Check and return `validation_split`."""
     number = isinstance(part, int | float | np.number) and not isinstance(part, bool)
     if part is not None and (not number or not 0 <= part < 1):
         raise ArgumentError(bad("fit", "validation_split", part, "a number from 0 up to 1"))
@@ -50,7 +50,7 @@ def check_part(part: Any) -> float:
 
 
 def split(part: float, *arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, Any, Any]]:
-    """Return arrays without their last rows, and these; None stays."""
+    """Return arrays without their last rows, and the last rows; None stays None."""
     inputs: list[Any] = [a if a is None or isinstance(a, ArrayBase) else np.asarray(a) for a in arrays]
     shapes = [a.shape for a in inputs if a is not None]
     rows = shapes[0][0]
@@ -66,7 +66,7 @@ def split(part: float, *arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, Any, A
 
 
 def weights_of(class_weight: Any, y: Any, sample_weight: Any) -> Any:
-    """Return the weights of rows by their classes; as in Keras the class is where y's greatest column is."""
+    """Return rows' weights by their classes; the class of one-hot rows is their greatest column, as in Keras."""
     if sample_weight is not None:
         raise ArgumentError(bad("fit", "class_weight", "given beside sample_weight", "one of them"))
     if not isinstance(class_weight, dict) or not all(isinstance(c, int | np.integer) for c in class_weight):

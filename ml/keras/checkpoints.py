@@ -1,4 +1,4 @@
-"""Checkpoints in Keras's own format; what else training needs to go on is one more file within the archive."""
+"""Checkpoints in Keras's own format, with one more file in the archive for all else that resuming needs."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ MEMBER = "windrow.npz"
 
 @dataclass(frozen=True)
 class Progressed:
-    """How far training had come, and what only its shards knew.
+    """The progress of training, and the state that only its shards have.
 
     Attributes
     ----------
     epochs : int
         Epochs done.
     own : numpy.ndarray
-        What each shard keeps for itself, a row of bytes each; empty where it isn't known.
+        The state that each shard keeps for itself, as a row of bytes; empty if it isn't known.
     speed : list of numpy.ndarray
-        Of the outer momentum.
+        The velocity of the outer momentum.
     """
 
     epochs: int
@@ -41,7 +41,7 @@ class Progressed:
 
 
 def write_checkpoint(model: Any, path: str | Path, done: Progressed) -> None:
-    """Write a model to a file ending in ".keras" that Keras can load: aside, then renamed."""
+    """Write a model to a file ending in ".keras" that Keras can load; written under another name, then renamed."""
     target = check_path("checkpoint", path)
     aside = target.with_name(f".{os.getpid()}-{target.name}")
     try:
@@ -58,7 +58,7 @@ def write_checkpoint(model: Any, path: str | Path, done: Progressed) -> None:
 
 
 def read_checkpoint(model: Any, path: str | Path) -> Progressed:
-    """Take a checkpoint's weights and optimiser state into a model; return how far training had come."""
+    """Load a checkpoint's weights and optimiser state into a model; return the progress of training."""
     target = check_path("resume", path)
     try:
         with zipfile.ZipFile(target) as archive, np.load(io.BytesIO(archive.read(MEMBER))) as npz:
@@ -87,7 +87,7 @@ def _slots(model: Any, saved: Any) -> list[tuple[Any, Any]]:
 
 
 def check_path(name: str, path: str | Path) -> Path:
-    """Return the path of a checkpoint: one of a folder that is there, ending in ".keras"."""
+    """Check and return the path of a checkpoint: it ends in ".keras", and its folder exists."""
     checkpoint = Path(path)
     if checkpoint.suffix != ".keras":
         raise ArgumentError(bad("fit", name, str(path), "a path that ends in '.keras'"))

@@ -1,4 +1,4 @@
-"""What training on shards can't do is said at the call."""
+"""Checks of arguments: what training on shards can't do is refused at the call."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["check_callbacks", "check_compiled", "check_labels", "check_model", "
 
 BATCH = tuple(f"on_{part}batch_{end}" for part in ("", "train_") for end in ("begin", "end"))
 BY_EPOCH = {"ModelCheckpoint": "save_freq", "TensorBoard": "update_freq", "TerminateOnNaN": ""}
-"""Keras's callbacks that have methods for batches and don't need them where this argument is "epoch"."""
+"""Keras's callbacks with methods for batches, which they don't need if this argument is "epoch"."""
 
 
 def count_of(name: str, value: Any, operation: str = "fit", *, least: int = 1) -> int:
-    """Return an integer, positive or not negative."""
+    """Check and return an integer, positive or not negative."""
     return check_integer(operation, name, value, least)
 
 
 def check_compiled(model: Any, operation: str) -> None:
-    """Raise for what is no compiled Keras model with one input, one output and a loss."""
+    """Raise unless it is a compiled Keras model with one input, one output and a loss."""
     check_model(model, operation)
     expected = "a compiled Keras model, with a loss"
     if getattr(model, "optimizer", None) is None:
@@ -39,7 +39,7 @@ def check_compiled(model: Any, operation: str) -> None:
 
 
 def check_model(model: Any, operation: str = "distribute") -> None:
-    """Raise for what is no Keras model with one input and one output."""
+    """Raise unless it is a Keras model with one input and one output."""
     if not hasattr(model, "train_step"):
         raise ArgumentError(bad(operation, "model", type(model).__name__, "a Keras model"))
     for name in ("inputs", "outputs"):
@@ -67,9 +67,9 @@ def check_rows(name: str, value: Any) -> None:
 
 
 def check_labels(model: Any, parts: Shards) -> None:
-    """Raise for labels that a model has no output for.
+    """Raise for labels for which a model has no output.
 
-    TensorFlow tells of them where it runs step by step; in a compiled epoch they would make all weights NaN.
+    TensorFlow raises only when it runs eagerly; in a compiled epoch they would make all weights NaN.
     """
     if importlib.import_module("keras").backend.backend() != "tensorflow":
         return
@@ -80,7 +80,7 @@ def check_labels(model: Any, parts: Shards) -> None:
     X, y = parts.arrays[:2]
     try:
         classes = model.compute_output_shape(X.shape)[-1]
-    except NotImplementedError:  # a model of its own kind, which needn't tell
+    except NotImplementedError:  # a model of the user's own class needn't implement it
         return
     if y.dtype.kind not in "biuf":
         raise BadValue(bad("fit", "y", y.dtype, f"labels from 0 to {classes - 1}"))
@@ -90,7 +90,7 @@ def check_labels(model: Any, parts: Shards) -> None:
 
 
 def held_out(value: Any) -> tuple[Any, Any, Any] | None:
-    """Return the rows, targets and weights of `validation_data`."""
+    """Check `validation_data`, and return its rows, targets and weights."""
     if value is None:
         return None
     if not isinstance(value, list | tuple) or len(value) not in (2, 3):
@@ -101,7 +101,7 @@ def held_out(value: Any) -> tuple[Any, Any, Any] | None:
 
 
 def check_callbacks(callbacks: Any) -> list[Any]:
-    """Return callbacks as a list; raise for those that want to be called for each batch."""
+    """Return callbacks as a list; raise for those that are called for each batch."""
     callback_list = (
         list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks] if callbacks is not None else []
     )

@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 __all__ = ["Distributed", "distribute"]
 
 LARGE = 4096
-"""Rows of a batch where a model predicts or evaluates."""
+"""Rows of a batch in predictions and evaluations, by default."""
 
 
 class Distributed:
     """A compiled Keras model that trains where the chunks are.
 
-    The model itself has the averaged weights after `fit`, and after each epoch while callbacks run. What isn't named
-    here is the model's own.
+    The model itself has the averaged weights after `fit`, and after each epoch while callbacks run. All other
+    attributes are the model's own.
 
     Parameters
     ----------
     model : keras.Model
-        With one input and one output; compiled, but for `predict`.
+        With one input and one output. It must be compiled, except for `predict`.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Distributed:
     Raises
     ------
     AttributeError
-        Neither this nor the model has an attribute of such a name.
+        Neither this nor the model has such an attribute.
 
     Examples
     --------
@@ -102,90 +102,90 @@ class Distributed:
         staleness: int = STALENESS,
         **others: Any,
     ) -> Any:
-        """Train, and return Keras's `History`.
+        """Train; return Keras's `History`.
 
         Parameters
         ----------
         x, y : array
             A row for each sample; y of one axis becomes a column, as Keras's losses expect.
         batch_size : int or "auto", optional
-            Rows of a batch on each shard; None: 32. "auto": doubled from 32 as long as that gives at least 15 % more
-            rows a second, as memory suffices, and so that a shard makes 16 steps an epoch. It is measured on the driver
-            and told by `batch_size_`; to get the same weights again, give that number.
+            Rows of a batch on each shard; None: 32. "auto": 32 is doubled as long as that gives at least 15 % more rows
+            a second, memory suffices, and a shard takes at least 16 steps an epoch. It is measured on the driver;
+            `batch_size_` is the result. To get the same weights again, pass that number.
         epochs : int
-            Which epoch is the last: with `resume` those of the checkpoint are among them.
+            The number of the last epoch; with `resume` it includes the epochs of the checkpoint.
         verbose : {"auto", 0, 1, 2}
             0: nothing. 2: a line an epoch. Otherwise a progress bar at a terminal.
         callbacks : list of keras.callbacks.Callback, optional
             Their methods for epochs and for training are called on the driver, with the averaged weights in the model
-            and the metrics over all rows. Those that want to be called for each batch are refused, since an epoch is
-            one compiled function.
+            and the metrics over all rows. Callbacks with methods for batches are refused, since an epoch is one
+            compiled function.
         validation_split : float
-            This part of the rows, the last of them before they are shuffled, is `validation_data`.
+            This fraction of the rows, taken from the end before they are shuffled, is used as `validation_data`.
         validation_data : (x, y) or (x, y, sample_weight), optional
             Evaluated after each epoch with the averaged weights.
         shuffle : bool
-            Rows are shuffled over all shards once, then whole batches in each epoch.
+            Whether rows are shuffled over all shards once, and then whole batches in each epoch.
         class_weight : dict of int to float, optional
-            Of the rows of each class; 1 for those not named.
+            Weights of the rows of each class; 1 for classes that aren't named.
         sample_weight : array, optional
-            What each row counts. None: all the same.
+            Weights of the rows. None: all are equal.
         initial_epoch : int
             The first epoch's number.
         average : {"epoch", "batch", "gradient", "async"}, int or ("async", int)
-            When weights are averaged: after each epoch, each batch, or so many batches. Optimiser slots and the states
-            of random numbers stay with their shard. "gradient": at each batch gradients are averaged, and one optimiser
-            steps, as one process does with batches of `shards` times as many rows; what isn't trained, such as the
-            moments of batch normalisation, is averaged as with "batch".
-            "async": no shard waits for another; see `windrow.ml.train`.
+            When weights are averaged: after each epoch, each batch, or this many batches. Optimiser slots and the
+            states of random numbers stay with their shard. "gradient": at each batch gradients are averaged, and one
+            optimiser takes the step, as one process does with batches of `shards` times as many rows. Variables that
+            aren't trained, such as the moments of batch normalisation, are averaged as with "batch". "async": no shard
+            waits for another; see `windrow.ml.train`.
         shards : int, optional
             None: the number of ranks (of threads, on the embedded engine).
         seed : int
-            Of the shuffles: the same seed and number of shards give the same weights to the bit on any ranks; not with
-            "async".
+            Seed of the shuffles. The same seed and number of shards give the same weights, to the bit, on any ranks,
+            except with "async".
         outer_momentum : float
-            Momentum of the averages, each of which is a step from the weights before (BMUF; Chen and Huo, 2016). It
-            wants a short period: over whole epochs it tends to oscillate.
+            Momentum of the averages, each of which is a step from the previous weights (BMUF; Chen and Huo, 2016). Use
+            it with a short period: over whole epochs it tends to oscillate.
         outer_learning_rate : float
-            Of these steps: by how much of the way to the average they go.
+            Learning rate of these steps: 1 goes all the way to the average.
         outer_nesterov : bool
-            Whether they are Nesterov's: each shard goes on from where the momentum will lead.
+            Whether Nesterov's momentum is used: each shard starts from where the momentum will lead.
         scale_learning_rate : {"auto", True, False}
-            Whether the learning rate is larger on shards, each of which takes so many times fewer steps; the model's
-            own stays as it is. "auto": times their number, but not so large that training would diverge, reached over
-            the first 8 steps; not with "gradient". True: times their number.
+            Whether shards use a larger learning rate, since each takes fewer steps; the model's own stays as it is.
+            True: the rate times the number of shards. "auto": the same, limited so that training doesn't diverge, and
+            reached over the first 8 steps; not with "gradient".
         checkpoint : path, optional
-            File ending in ".keras", which Keras can load, too.
+            A file ending in ".keras", which Keras can load, too.
         checkpoint_every : int
-            After how many epochs it is written; at the end it is in any case.
+            Epochs between checkpoints; one is written at the end in any case.
         resume : path, optional
-            Such a file: training goes on with the epoch after its last, as if it had never stopped; with another
-            number of shards each begins with the optimiser slots of the first.
+            A checkpoint: training continues after its last epoch, as if it had never stopped. With another number of
+            shards all of them begin with the optimiser slots of the first one.
         staleness : int
-            With "async": how many rounds a shard may be ahead of the slowest.
+            With "async": the number of rounds that a shard may be ahead of the slowest one.
         **others
-            Keras's further arguments of `fit` are refused, with what to use instead.
+            Further arguments of Keras's `fit` are refused; the error says what to use instead.
 
         Returns
         -------
         keras.callbacks.History
-            Its `seconds` are those that each epoch took, with the evaluation of validation data.
+            Its attribute `seconds` has the time of each epoch, including the evaluation of validation data.
 
         Raises
         ------
         ArgumentError
-            The model isn't compiled, has no loss, or can't be copied; an argument is none of what it may be, or one of
-            Keras's that isn't taken here; callbacks want to be called for each batch; `resume` is no checkpoint of this
-            model.
+            The model isn't compiled, has no loss, or can't be copied. An argument has a value that isn't accepted, or
+            is one of Keras's that isn't accepted here. A callback has methods for batches. `resume` is no checkpoint of
+            this model.
         ShapeError
-            `x` has no rows for samples; `y` or `sample_weight` hasn't one entry for each row.
+            `x` has no rows for samples; `y` or `sample_weight` doesn't have one entry for each row.
         BadValue
-            A label has no output of the model's, or all weights are zero.
+            The model has no output for a label, or all weights are zero.
 
         Notes
         -----
-        Keras's `fit` trains one copy, batch after batch; here each shard trains a copy, and weights are averaged. Rows
-        are shuffled over all shards once, and then whole batches.
+        Keras's `fit` trains one copy, batch by batch; here each shard trains a copy, and weights are averaged. Rows are
+        shuffled over all shards once, and then whole batches.
 
         Examples
         --------
@@ -224,13 +224,13 @@ class Distributed:
             some_weight("fit", parts.arrays[2])
         build(self.model, parts.arrays[0])
         check_labels(self.model, parts)
-        pace = choose_pace(self.model, averaging, len(parts))  # a checkpoint's rate may be another
+        pace = choose_pace(self.model, averaging, len(parts))  # a checkpoint may have another learning rate
         before = None if resume is None else read_checkpoint(self.model, resume)
         recipe = Recipe.of(self.model, pace).shared(self.model)
         run = range(initial_epoch if before is None else before.epochs, epochs)
         watched = (run, verbose, callback_list, held, checkpoint, checkpoint_every)
         model = KerasModel(self.model, recipe, parts, averaging, size, shuffle, *watched)
-        del ahead  # all have begun
+        del ahead  # all ranks have begun to import
         self.batch_size_ = model.size
         warn_of_threads()
         start_rounds(model, parts, averaging, seed, staleness)
@@ -239,21 +239,22 @@ class Distributed:
         return model.train()
 
     def predict(self, x: Any, batch_size: int | None = None, verbose: int | str = 0) -> Any:
-        """Return the model's predictions: for a Windrow array a lazy one, block by block of rows.
+        """Return the model's predictions; lazily for a Windrow array, block by block of rows.
 
         Parameters
         ----------
         x : array
             A row for each sample.
         batch_size : int, optional
-            Rows that are predicted at once. None: 4096.
+            Rows of a batch. None: 4096.
         verbose : {"auto", 0, 1, 2}
-            Keras's; for Windrow arrays nothing is shown.
+            As in Keras; for Windrow arrays nothing is shown.
 
         Returns
         -------
         Array or numpy.ndarray
-            A row for each of x's, in the model's dtype: lazy, with its chunks of rows, where that is a Windrow array.
+            A row for each row of `x`, in the model's dtype. For a Windrow array it is lazy, with the same chunks of
+            rows.
 
         Raises
         ------
@@ -282,36 +283,36 @@ class Distributed:
         *,
         return_dict: bool = False,
     ) -> Any:
-        """Return loss and metrics, of Windrow arrays too those of all rows, which are evaluated where they are.
+        """Return loss and metrics over all rows; blocks of Windrow arrays are evaluated on the ranks that have them.
 
-        Of Keras's metrics what they count in blocks of rows is added up; so it is with metrics of your own that add to
-        their variables. Those that don't are evaluated block after block on the driver, with a warning.
+        The states of Keras's metrics are added up over blocks of rows, and so are those of your own metrics that add to
+        their variables. Other metrics are evaluated block by block on the driver, with a warning.
 
         Parameters
         ----------
         x, y : array
             A row for each sample.
         batch_size : int, optional
-            Rows that are evaluated at once. None: 4096.
+            Rows of a batch. None: 4096.
         verbose : {"auto", 0, 1, 2}
-            Taken as Keras takes it; nothing is shown.
+            Accepted as in Keras; nothing is shown.
         sample_weight : array, optional
-            What each row counts. None: all the same.
+            Weights of the rows. None: all are equal.
         return_dict : bool
-            Whether to return names too.
+            Whether to return a dict.
 
         Returns
         -------
         float, list of float, or dict of str to float
-            As Keras returns them: the loss alone where there are no metrics; a list of the loss and the metrics; with
-            `return_dict` a dict.
+            As in Keras: the loss if there are no metrics, else a list of the loss and the metrics; with `return_dict` a
+            dict.
 
         Raises
         ------
         ArgumentError
             `batch_size` is no positive integer, or the model isn't compiled or can't be copied.
         ShapeError
-            `y` or `sample_weight` hasn't one entry for each row.
+            `y` or `sample_weight` doesn't have one entry for each row.
         BadValue
             All weights are zero.
 
@@ -337,12 +338,13 @@ def distribute(model: Any) -> Distributed:
     Parameters
     ----------
     model : keras.Model
-        With one input and one output, compiled with a loss but for `predict`; on the backend of TensorFlow or JAX.
+        With one input and one output, on the backend of TensorFlow or JAX. It must be compiled with a loss, except for
+        `predict`.
 
     Returns
     -------
     Distributed
-        Its `fit`, `predict` and `evaluate` take Windrow arrays; what else is asked of it is the model's own.
+        Its `fit`, `predict` and `evaluate` take Windrow arrays; all other attributes are the model's own.
 
     Raises
     ------

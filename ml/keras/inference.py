@@ -30,16 +30,16 @@ __all__ = ["build", "column", "evaluate_rows", "list_metrics", "predict"]
 
 Values = np.ndarray[Any, Any]
 SOME = 64
-"""Rows that show how a metric of the user's own counts."""
+"""Rows on which a user's metric is tried, to see whether its states add up."""
 
 
 def column(y: Any) -> Any:
-    """Return y with an axis more where it has one, as Keras's losses expect: else (n, 1) less (n,) would be (n, n)."""
+    """Return a 1-D `y` as a column, as Keras's losses expect: (n, 1) minus (n,) would be (n, n)."""
     return y[:, None] if np.ndim(y) == 1 else y
 
 
 def build(model: Any, X: Any) -> None:
-    """Give a model its variables where it has none yet, as the first batch would."""
+    """Build a model's variables if it has none yet, as the first batch would."""
     if not all(layer.built for layer in model._flatten_layers()):
         model(backend().take(np.zeros((1, *np.shape(X)[1:]), getattr(X, "dtype", np.float32))), training=False)
     build_optimizer(model)
@@ -54,7 +54,7 @@ def predict(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> Any:
     kind = "string" if rows.dtype.kind in "SU" else str(rows.dtype)
     output_spec = model.compute_output_spec(importlib.import_module("keras").KerasTensor(rows.shape, kind))
     shape, name = output_spec.shape[1:], str(output_spec.dtype)
-    dtype = np.dtype("float32" if name == "bfloat16" else name)  # which arrays don't hold
+    dtype = np.dtype("float32" if name == "bfloat16" else name)  # NumPy has no bfloat16
     task = _Predict(Recipe.of(model), Variables(model).shared(), batch_size, dtype)
     grid = Grid([rows.expr.grid.axes[0], *(Axis.whole(n) for n in shape)])
     operand_axes = ((0, *(None,) * (rows.ndim - 1)),)
@@ -64,9 +64,9 @@ def predict(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> Any:
 def evaluate_rows(
     model: Any, X: Any, y: Any, batch_size: int, weight: Any = None, recipe: Recipe | None = None
 ) -> dict[str, Any]:
-    """Return a model's loss and metrics of all rows: each block of Windrow arrays is evaluated where it lies.
+    """Return a model's loss and metrics over all rows; blocks of Windrow arrays are evaluated on their ranks.
 
-    A copy evaluates: on TensorFlow a model that has seen targets of one axis fails on columns, and the other way round.
+    A copy of the model does it: on TensorFlow a model that has seen 1-D targets fails on columns, and vice versa.
     """
     build(model, X)
     recipe, state = recipe or Recipe.of(model), Variables(model).shared()
@@ -126,7 +126,7 @@ def _warn_of_apart(names: tuple[str, ...]) -> None:
 
 
 def list_metrics(told: dict[str, float]) -> Any:
-    """Return what Keras's `evaluate` returns unless it is asked for a dict: a list, or the one number there is."""
+    """Return metrics as Keras's `evaluate` does without `return_dict`: a list, or the only number."""
     if "loss" in told:
         told = {"loss": told["loss"], **told}
     values = list(told.values())
@@ -162,7 +162,7 @@ class _Predict:
 
 
 def evaluate(*given: Any) -> Values:
-    """Return what rows tell: how many they are, means times that, what the metrics have counted."""
+    """Return the sums of a block of rows: their number, means times that, and the states of the metrics."""
     *rows, recipe, weights, size, names = given
     count = float(len(rows[0]))
     if not count:

@@ -1,4 +1,4 @@
-"""Callbacks of Keras's that are called by epochs, on the driver."""
+"""Keras callbacks, called for each epoch on the driver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Values = np.ndarray[Any, Any]
 
 
 def listen(given: list[Any], model: Any, epochs: int, verbose: int | str) -> Any:
-    """Return what calls callbacks, those of the user and the model's history."""
+    """Return the list that calls the user's callbacks and the model's history."""
     callback: Any = importlib.import_module("keras.callbacks")
     model.stop_training = False
     params = {"epochs": epochs, "steps": None, "verbose": verbose}
@@ -25,13 +25,13 @@ def listen(given: list[Any], model: Any, epochs: int, verbose: int | str) -> Any
 
 
 def build_metrics(model: Any, some: tuple[Values, ...]) -> None:
-    """Give a model's metrics their names, by which callbacks tell whether more is better."""
-    with contextlib.suppress(Exception):  # a model that can't be is one whose callbacks have to say it themselves
+    """Build a model's metrics: by their names callbacks decide whether greater is better."""
+    with contextlib.suppress(Exception):  # if that fails, callbacks must be told by their argument `mode`
         model._symbolic_build(data_batch=tuple(backend().take(rows) for rows in some))
 
 
 def watch_loss(given: list[Any], logs: dict[str, Any], batches: int) -> None:
-    """Show TerminateOnNaN the epoch's loss, as that of its last batch."""
+    """Pass the epoch's loss to TerminateOnNaN, as that of its last batch."""
     kind: Any = importlib.import_module("keras.callbacks").TerminateOnNaN
     for callback in given:
         if isinstance(callback, kind):

@@ -1,8 +1,8 @@
-"""A model's metrics: what they have counted is added up over blocks and shards, and tells the metrics of all rows.
+"""Metrics of a model over all rows: their states are added up over blocks and shards.
 
-The mean of blocks' metrics isn't the metric of all rows but for plain means. Keras's own metrics keep sums (of values
-and weights, of confusion counts) from which they tell their results, so that sums of states are states. Keras relies
-on it too where it trains on several devices.
+The mean of a metric over blocks isn't the metric of all rows, except for plain means. Keras's own metrics keep sums (of
+values and weights, or confusion counts) and compute results from them, so the sum of two states is the state of both
+sets of rows. Keras relies on this, too, when it trains on several devices.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ Values = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Names:
-    """The names of what a model tells, and how they are joined over rows.
+    """The names of a model's logs, and how their values are combined over blocks of rows.
 
     Attributes
     ----------
     all : tuple of str
-        In the order in which Keras tells them.
+        All names, in Keras's order.
     means : tuple of str
-        Those of which the means over rows are told: they come from a `train_step` or `test_step` of the user's own, and
-        not from a metric, or from a metric whose states don't add up.
+        Those whose means over rows are taken: they come from a user's `train_step` or `test_step` and not from a
+        metric, or from a metric whose states don't add up.
     sums : int
-        How many numbers the metrics count in.
+        The number of numbers in all metrics' states.
     apart : tuple of str
         Metrics whose states don't add up.
     """
@@ -44,7 +44,7 @@ class Names:
 
 
 class Counters:
-    """The states of a model's metrics as numbers that add up."""
+    """The states of a model's metrics, as an array of numbers that add up."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -52,25 +52,25 @@ class Counters:
 
     @property
     def built(self) -> bool:
-        """Whether the metrics have seen a batch, before which they tell nothing."""
+        """Whether the metrics have seen a batch; before that they have no results."""
         return all(getattr(metric, "built", True) for metric in self.model.metrics)
 
     def names(self, logs: dict[str, Any], apart: tuple[str, ...] = ()) -> Names:
-        """Return the names of what a step has told; the metrics are as it left them."""
+        """Return the names of a step's logs; the metrics must be as the step left them."""
         known = self.model.get_metrics_result()
         means = [n for n in logs if n not in known]
-        if means:  # the step is the user's own, who may have told other things by a metric's name
+        if means:  # a step of the user's may return something else under a metric's name
             means = [n for n in logs if n not in known or not np.array_equal(logs[n], known[n], equal_nan=True)]
         means += [n for n in apart if n in logs and n not in means]
         return Names(tuple(self.order(logs)), tuple(means), self.sums().size, apart)
 
     def order(self, logs: dict[str, Any]) -> dict[str, Any]:
-        """Return what a step has told in the order of the metrics; compiled functions give it by the alphabet."""
+        """Return a step's logs in the order of the metrics; compiled functions return them in alphabetical order."""
         names = [n for n in self.model.get_metrics_result() if n in logs]
         return {n: logs[n] for n in names} | logs
 
     def sums(self) -> Values:
-        """Return what has been counted since the last reset."""
+        """Return the states of the metrics, minus those after a reset."""
         counts = _numbers(self.model.metrics_variables)
         if self._fresh is None or self._fresh.size != counts.size:
             self.model.reset_metrics()
@@ -79,23 +79,23 @@ class Counters:
         return counts - self._fresh
 
     def read_metrics(self, sums: Values) -> dict[str, Any]:
-        """Return what the metrics tell where so much has been counted."""
+        """Return the results of the metrics for these sums of states."""
         self.sums()
         assert self._fresh is not None
         self._write(self._fresh + sums)
         return plain_logs(self.model.get_metrics_result())
 
     def of_users(self) -> Iterator[Any]:
-        """Yield the metrics whose classes are the user's: only Keras's own are known to add up."""
+        """Yield the metrics whose classes are the user's; only Keras's own are known to add up."""
         for metric in self.model.metrics:
             for one in getattr(metric, "metrics", None) or [metric]:
                 if type(one).__module__.partition(".")[0] != "keras":
                     yield one
 
     def apart(self, test: Callable[[int, int], Any], rows: int) -> tuple[str, ...]:
-        """Return the names of metrics whose states don't add up, as some rows show.
+        """Return the names of metrics whose states don't add up, by a trial on some rows.
 
-        `test(begin, end)` evaluates these rows, in two batches where they are all.
+        `test(begin, end)` evaluates a range of these rows; all of them in two batches.
         """
         metrics = list(self.of_users())
         if not metrics:
@@ -126,7 +126,7 @@ def _numbers(variables: Any) -> Values:
 
 
 def plain_logs(logs: dict[str, Any]) -> dict[str, Any]:
-    """Return what a step has told as numbers; what lies in dicts within, as Keras's `fit` does, by its own names."""
+    """Return a step's logs as numbers; nested dicts are flattened, as in Keras's `fit`."""
     flat_logs: dict[str, Any] = {}
     for name, value in logs.items():
         flat_logs |= plain_logs(value) if isinstance(value, dict) else {name: plain(value)}
@@ -134,6 +134,6 @@ def plain_logs(logs: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a number as such, several as an array."""
+    """Return one number as a float, several as an array."""
     array = np.asarray(value)
     return float(array) if array.ndim == 0 else array

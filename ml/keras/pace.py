@@ -1,9 +1,9 @@
-"""The pace of a shard: each of its steps stands for one of every shard.
+"""The pace of a shard: each of its steps stands for one step of every shard.
 
-What decays or is scheduled by steps sees on a shard 1/shards of them: the moving moments of batch normalisation, an
-optimiser's moving average of the weights, a schedule of the learning rate. On a shard's copy they go so many times
-faster. Averaging divides by the number of shards how far the weights move in a step of all; a larger learning rate
-gives it back (P. Goyal et al.: Accurate, large minibatch SGD, 2017; there, too, it grows at first).
+A shard takes 1/shards of the steps. The moving moments of batch normalisation, an optimiser's moving average of the
+weights and a schedule of the learning rate change by steps, so on a shard's copy they change that many times faster.
+Averaging divides the distance that the weights move by the number of shards; a larger learning rate makes up for that
+(P. Goyal et al.: Accurate, large minibatch SGD, 2017, where it also grows in the first steps).
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 __all__ = ["Pace", "choose_pace", "find_innermost"]
 
 MOST = 0.999
-"""Momentum, at most, by which the length of a step is reckoned."""
+"""The largest momentum that is used to estimate the length of a step."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How a shard's copy of a model steps.
+    """The pace of a shard's copy of a model.
 
     Attributes
     ----------
     steps : int
-        Steps of all shards for which one of a shard stands.
+        Steps, of all shards together, that one step of a shard stands for.
     rate : float
         Factor of the learning rate.
     warm : int
-        Steps of the optimiser over which that grows from 1.
+        Steps of the optimiser over which the factor grows from 1.
     """
 
     steps: int = 1
@@ -42,9 +42,9 @@ class Pace:
     warm: int = 0
 
     def set(self, model: Any) -> None:
-        """Make a copy of a model go at this pace; functions that are compiled later do."""
+        """Set the pace of a copy of a model, for functions that are compiled from then on."""
         for layer in model._flatten_layers(include_self=False, recursive=True):
-            if hasattr(layer, "moving_variance") and hasattr(layer, "momentum"):  # users' own may have another word
+            if hasattr(layer, "moving_variance") and hasattr(layer, "momentum"):  # other layers may name them otherwise
                 layer.momentum **= self.steps
         optimizer = find_innermost(getattr(model, "optimizer", None))
         if self == Pace() or optimizer is None:
@@ -72,7 +72,7 @@ class Pace:
 
 
 def choose_pace(model: Any, averaging: Averaging, shards: int) -> Pace:
-    """Return the pace of a model's copies on so many shards."""
+    """Return the pace of a model's copies on this number of shards."""
     keras = importlib.import_module("keras")
     optimizer = find_innermost(model.optimizer)
     step, longest = float(optimizer.learning_rate), ADAPTIVE
@@ -84,7 +84,7 @@ def choose_pace(model: Any, averaging: Averaging, shards: int) -> Pace:
 
 
 def find_innermost(optimizer: Any) -> Any:
-    """Return the optimiser that takes the steps, which one that scales the loss has within."""
+    """Return the optimiser that takes the steps: an optimiser that scales the loss wraps it."""
     while hasattr(optimizer, "inner_optimizer"):
         optimizer = optimizer.inner_optimizer
     return optimizer

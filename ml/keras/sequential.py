@@ -1,4 +1,4 @@
-"""`Sequential` with Keras's spelling, whose `fit` trains where the chunks are."""
+"""Keras's `Sequential`, whose `fit` trains where the chunks are."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ keras: Any = importlib.import_module("keras")
 
 @keras.saving.register_keras_serializable("windrow")
 class Sequential(keras.Sequential):
-    """Keras's `Sequential`; given Windrow arrays it fits, predicts and evaluates on their chunks.
+    """Keras's `Sequential`; Windrow arrays are fitted, predicted and evaluated on their chunks.
 
     Parameters
     ----------
     *args, **kwargs
-        As keras.Sequential takes them: layers, `trainable`, `name`.
+        As in keras.Sequential: layers, `trainable`, `name`.
 
     Raises
     ------
     ValueError
-        Something isn't a layer of Keras's.
+        A layer isn't one of Keras's.
 
     Notes
     -----
-    With arrays in memory it is Keras's own. `Distributed.fit` tells of the further keywords of `fit`.
+    With arrays in memory it behaves as Keras's own. `Distributed.fit` describes the further keywords of `fit`.
 
     Examples
     --------
@@ -43,14 +43,14 @@ class Sequential(keras.Sequential):
     """
 
     def fit(self, x: Any = None, y: Any = None, *args: Any, **keywords: Any) -> Any:
-        """Train; on shards where any of the data, or of the validation data, is a Windrow array.
+        """Train; on shards if any array, also of the validation data, is a Windrow array.
 
         Parameters
         ----------
         x, y : array
             A row for each sample.
         *args, **keywords
-            As those of `Distributed.fit`, else as those of keras.Model.fit.
+            For Windrow arrays those of `Distributed.fit`, else those of keras.Model.fit.
 
         Returns
         -------
@@ -60,9 +60,9 @@ class Sequential(keras.Sequential):
         Raises
         ------
         ArgumentError
-            With Windrow arrays: as `Distributed.fit` raises it.
+            With Windrow arrays: as in `Distributed.fit`.
         ShapeError
-            With Windrow arrays: `x` has no rows for samples, or `y` hasn't as many.
+            With Windrow arrays: `x` has no rows for samples, or `y` has another number of rows.
 
         Examples
         --------
@@ -80,19 +80,19 @@ class Sequential(keras.Sequential):
         return super().fit(x, y, *args, **keywords)
 
     def predict(self, x: Any, *args: Any, **keywords: Any) -> Any:
-        """Return predictions; lazily where x is a Windrow array.
+        """Return predictions; lazily if `x` is a Windrow array.
 
         Parameters
         ----------
         x : array
             A row for each sample.
         *args, **keywords
-            As those of `Distributed.predict`, else as those of keras.Model.predict.
+            For Windrow arrays those of `Distributed.predict`, else those of keras.Model.predict.
 
         Returns
         -------
         Array or numpy.ndarray
-            A row for each of x's: lazy, with its chunks of rows, where that is a Windrow array.
+            A row for each row of `x`. For a Windrow array it is lazy, with the same chunks of rows.
 
         Raises
         ------
@@ -113,26 +113,26 @@ class Sequential(keras.Sequential):
         return super().predict(x, *args, **keywords)
 
     def evaluate(self, x: Any = None, y: Any = None, *args: Any, **keywords: Any) -> Any:
-        """Return loss and metrics; block by block where any of the data is a Windrow array.
+        """Return loss and metrics; block by block if any array is a Windrow array.
 
         Parameters
         ----------
         x, y : array
             A row for each sample.
         *args, **keywords
-            As those of `Distributed.evaluate`, else as those of keras.Model.evaluate.
+            For Windrow arrays those of `Distributed.evaluate`, else those of keras.Model.evaluate.
 
         Returns
         -------
         float, list of float, or dict of str to float
-            As Keras returns them, of all rows.
+            As in Keras, over all rows.
 
         Raises
         ------
         ArgumentError
             With Windrow arrays: `batch_size` is no positive integer, or the model isn't compiled.
         ShapeError
-            With Windrow arrays: `y` hasn't a row for each of x's.
+            With Windrow arrays: `y` doesn't have a row for each row of `x`.
 
         Examples
         --------

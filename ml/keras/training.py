@@ -1,4 +1,4 @@
-"""Training a Keras model on shards: what the driver does by epochs, and what copies show ahead."""
+"""Training a Keras model on shards: the driver's part in each epoch, and trials on a copy of the model beforehand."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ __all__ = ["KerasModel"]
 
 Values = np.ndarray[Any, Any]
 LEFT = ("moments", "average", "rate")
-"""What outer steps leave alone."""
+"""Parts of the state that outer steps don't change."""
 HELD_OUT = 1024
-"""Rows of a batch where validation data is evaluated, at least."""
+"""Rows of a batch in evaluations of validation data, at least."""
 FEW, MANY, ENOUGH = 64, 2048, 0.02
-"""Batches whose time is measured; so many where they take fewer seconds than that."""
+"""Batches to measure: `FEW`, or `MANY` if these take fewer seconds than `ENOUGH`."""
 
 
 class KerasModel(Trainable):
-    """Trains copies of a Keras model, which has the averaged weights whenever somebody looks at them.
+    """Trains copies of a Keras model; the model gets the averaged weights whenever somebody looks at them.
 
-    The arguments are those of `Distributed.fit`, checked. `recipe` is that of the copies, `held` validation data;
-    a `size` of None is measured.
+    The arguments are those of `Distributed.fit`, checked. `recipe` is that of the copies, `held` the validation data.
+    If `size` is None, it is measured.
     """
 
     def __init__(
@@ -96,14 +96,14 @@ class KerasModel(Trainable):
         self._listeners: Any = None
 
     def restore(self, before: Progressed, averaging: Averaging) -> None:
-        """Go on as a checkpoint says, as far as there are as many shards."""
+        """Restore the state of a checkpoint; that of shards only if there are as many shards."""
         if averaging.kind != "gradient" and self.update is not None and before.speed:
             self.rounds.kept = before.speed
         if before.own.shape == self.rounds.owns.shape:
             self.rounds.owns = before.own
 
     def train(self) -> Any:
-        """Run the epochs; return Keras's history. After an error, too, the model has what was averaged."""
+        """Run the epochs; return Keras's history. The model gets the averaged weights even after an error."""
         model = self._model
         if self._callbacks:
             build_metrics(model, self._some)
@@ -114,7 +114,7 @@ class KerasModel(Trainable):
             with self.progress:
                 run_epochs(self)
         except BaseException:
-            with contextlib.suppress(Exception):  # what failed may be what makes them
+            with contextlib.suppress(Exception):  # computing them may be what failed
                 self._put()
             raise
         else:
@@ -124,7 +124,7 @@ class KerasModel(Trainable):
         return model.history
 
     def begin(self, epoch: int) -> None:
-        """See `Trainable`; hands on the learning rate, which a callback may have set."""
+        """See `Trainable`; passes on the learning rate, which a callback may have set."""
         self._listeners.on_epoch_begin(epoch)
         before, self._rate = self._rate, Variables(self._model).rate
         if self._rate is not None and self._rate != before:
@@ -136,7 +136,7 @@ class KerasModel(Trainable):
             logs = copy.collect_metrics(self._names, metrics.means, metrics.sums, self._some)
         self._lost = self._lost or _is_lost(epoch, logs)
         if self._callbacks or self._held is not None or self._keeps(epoch) or epoch == self.epochs[-1]:
-            self._put()  # else nobody looks at the weights
+            self._put()  # otherwise nobody looks at the weights
         if self._held is not None:
             x, y, weight = self._held
             self._listeners.on_test_begin()
@@ -162,10 +162,10 @@ class KerasModel(Trainable):
         return self._checkpoint is not None and (epoch + 1) % self._every == 0
 
     def _keep(self, epochs: int) -> None:
-        """Hand the first shard's slots to the model, with which a later `fit` goes on, and write a checkpoint."""
+        """Put the first shard's slots into the model, for a later `fit`, and write a checkpoint."""
         kept, speed, variables = self.rounds.owns, list(self.rounds.kept), Variables(self._model)
         first = self.rounds.task.own.unpack(kept[0])
-        if "apart" in first:  # one optimiser for all
+        if "apart" in first:  # one optimiser for all shards
             variables.put_apart(first)
             variables.put_slots(speed)
             speed = []
@@ -178,7 +178,7 @@ class KerasModel(Trainable):
 
 
 def _gradient_update(work: KerasWork, mine: Variables) -> Update:
-    """Return the optimiser's step; one that scales the loss does so by what it meets, which shards don't know."""
+    """Return the optimiser's step. Loss scaling is refused: its scale depends on gradients that shards don't see."""
     if mine.scales_loss:
         raise ArgumentError(bad("fit", "average", "gradient", "another value for an optimizer that scales the loss"))
     gradients = [np.zeros_like(w) for w in mine.shared()["weights"][: mine.trained]]
@@ -186,18 +186,18 @@ def _gradient_update(work: KerasWork, mine: Variables) -> Update:
 
 
 def names_of(recipe: Recipe, some: tuple[Values, ...], state: Any, own: Any) -> Names:
-    """Return the names of what training tells, by training a copy on some rows; nothing remains of it."""
+    """Return the names of training's logs, by training a copy on some rows; its state is discarded."""
     with borrow_replica(recipe) as copy:
         copy.variables.put(state, own)
         copy.model.reset_metrics()
-        backend().find_metrics(copy.model, some)  # it builds the metrics
+        backend().find_metrics(copy.model, some)  # builds the metrics
         apart = copy.apart(some)
         copy.model.reset_metrics()
         return copy.counters.names(plain_logs(backend().find_metrics(copy.model, some)), apart)
 
 
 def batch_seconds(recipe: Recipe, rows: tuple[Values, ...], state: Any, own: Any) -> float:
-    """Return the seconds a batch of all rows: the least of three times so many batches as take long enough to tell."""
+    """Return the seconds that a batch of all rows takes: the least of three measurements of many batches."""
     with borrow_replica(recipe) as copy:
 
         def time_batches(count: int) -> float:
@@ -208,14 +208,14 @@ def batch_seconds(recipe: Recipe, rows: tuple[Values, ...], state: Any, own: Any
 
         count = FEW
         time_batches(count)  # compiles
-        if time_batches(count) < ENOUGH:  # most of it would be the call
+        if time_batches(count) < ENOUGH:  # most of the time would be the call's overhead
             count = MANY
             time_batches(count)
         return min(time_batches(count) for _ in range(3)) / count
 
 
 def _is_lost(epoch: int, logs: dict[str, float]) -> bool:
-    """Warn where the loss is no number any more."""
+    """Tell whether the loss isn't finite any more, and warn."""
     lost = not np.isfinite(logs.get("loss", 0.0))
     if lost:
         text = f"fit: the loss of epoch {epoch + 1} is {logs['loss']}; look for NaN among the rows, or lower the rate"

@@ -1,8 +1,8 @@
-"""What a shard does with a copy of a Keras model: rounds of batches, and the gradient of one.
+"""The work of a shard with a copy of a Keras model: rounds of batches, or the gradient of one batch.
 
-Where gradients are averaged the steps are those of one process, with batches that shards share. What isn't trained,
-such as the moments of batch normalisation, is averaged as with `average="batch"`; the states of random numbers stay
-with their shard.
+If gradients are averaged, the steps are those of one process, whose batches are divided among the shards. Variables
+that aren't trained, such as the moments of batch normalisation, are averaged as with `average="batch"`. The states of
+random numbers stay with their shard.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class KerasWork:
     size : int
         Rows of a batch.
     period : int
-        Batches of a round. The rest of a shard's rows, less than a batch, belongs to its last round; where gradients
-        are averaged it is a round of its own.
+        Batches of a round. The remaining rows of a shard, less than a batch, belong to its last round; if gradients are
+        averaged they are a round of their own.
     shuffle : bool
-        Whether whole batches change places from epoch to epoch.
+        Whether whole batches are shuffled in each epoch.
     means : tuple of str
-        Names of what is told as means over rows.
+        Names of the logs whose means over rows are taken.
     """
 
     only_reads: ClassVar = True
@@ -74,7 +74,7 @@ class KerasWork:
             return new, copy.variables.own(), RoundMetrics(float(seen), means, copy.counters.sums())
 
     def gradient(self, state: Any, mine: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
-        """Return the gradient of the shard's part of a batch, and what else the step has changed."""
+        """Return the gradient of the shard's part of a batch, and the variables that the step has changed otherwise."""
         whole, rest = divmod(len(rows[0]), self.size)
         if at.number >= whole + (rest > 0):
             return None, mine, RoundMetrics(0.0)
@@ -93,7 +93,7 @@ class KerasWork:
             return {"gradients": gradients, **copy.variables.untrained()}, copy.variables.own_apart(), metrics
 
     def update(self, state: Any, slots: list[Values], mean: Any) -> tuple[Any, list[Values]]:
-        """Return the state and the slots after the optimiser's step by the mean of the gradients."""
+        """Return the state and the slots after a step of the optimiser by the averaged gradients."""
         with borrow_replica(self.recipe) as copy:
             variables = copy.variables
             weights = [*state["weights"][: variables.trained], *mean["rest"]]

@@ -1,4 +1,4 @@
-"""What all searches share: training rungs of trials, and what a fitted search says."""
+"""The base class of searches: training rungs of trials, and the attributes and methods of a fitted search."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Rung", "Search"]
 
 @dataclass(frozen=True)
 class Rung:
-    """Candidates that are to be trained up to so many epochs, all at once."""
+    """Candidates to be trained up to a number of epochs, side by side."""
 
     candidates: list[int]
     epochs: int
@@ -44,11 +44,11 @@ class Rung:
 
 
 Plan = Generator[Rung, list[float], None]
-"""Yields rungs and gets what each candidate is worth after it."""
+"""Yields rungs; is sent the value of each candidate after a rung."""
 
 
 class Search(MetaEstimatorMixin, BaseEstimator):
-    """The ground of the searches."""
+    """Base class of the searches."""
 
     estimator: Any
     scoring: Any
@@ -64,7 +64,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     error_score: Any
     columns: tuple[str, ...] = ("iter", "n_resources")
     one_line = False
-    """Whether the table has one line for a candidate, its last one, instead of one for each rung."""
+    """Whether the table has one row for each candidate, of its last rung, instead of one for each rung."""
 
     def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
@@ -78,7 +78,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         X, y : array
             A row for each sample.
         validation_data : tuple of array, optional
-            (X, y) to test on; all rows are trained on then, and `cv` and `test_size` have no part.
+            (X, y) to test on. Then all rows are trained on, and `cv` and `test_size` are ignored.
 
         Returns
         -------
@@ -88,12 +88,12 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ArgumentError
-            A parameter of the search is none of what it may be, or the estimator has no `partial_fit` or no such
+            A parameter of the search has a value that isn't accepted, or the estimator has no `partial_fit` or no such
             parameters.
         ShapeError
-            `X` isn't 2-D, or `y` hasn't one entry for each row.
+            `X` isn't 2-D, or `y` doesn't have one entry for each row.
         BadValue
-            All trials failed, or `y` can't be labels of classes.
+            All trials failed, or `y` has values that can't be labels of classes.
         """
         operation = f"{type(self).__name__}.fit"
         self._check(operation)
@@ -144,7 +144,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             raise ArgumentError(bad(operation, "threshold", self.threshold, "a number"))
 
     def _learner(self, operation: str, X: Any, y: Any) -> tuple[Any, Any]:
-        """Return what trains, and the labels of all rows where there are classes."""
+        """Return the learner, and the labels of all rows if it is a classifier."""
         if not hasattr(self.estimator, "get_params"):
             from .models import KerasBuilder
 
@@ -155,7 +155,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         if not is_classifier(self.estimator):
             return PartialFit.of(operation, self.estimator, None, False, self.seed, scorers), None
         classes = labels_of(operation, y)
-        # A function of what a trial told asks for the loss too, where the classifier knows one.
+        # A scoring function of a dict gets the loss, too, if the classifier has one.
         criterion = self._scoring.given
         loss = criterion == "loss" or (callable(criterion) and hasattr(self.estimator, "predict_proba"))
         labels = np.asarray(y.compute())
@@ -204,7 +204,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             return getattr(self._best(name), name)
         if name not in METHODS:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        getattr(self._best(name), name)  # what it can't do we don't have
+        getattr(self._best(name), name)  # a method that the estimator lacks is missing here, too
         model = self
 
         def call(X: Any) -> Any:
@@ -221,27 +221,27 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_
 
     def score(self, X: Any, y: Any) -> Any:
-        """Return what the best estimator scores.
+        """Return the score of the best estimator.
 
         Parameters
         ----------
         X : array of shape (rows, features)
-            What is predicted from.
+            The rows to predict.
         y : array of shape (rows,)
-            What should be predicted.
+            The true targets.
 
         Returns
         -------
         float
-            The accuracy of a classifier, R² of a regressor. Of a Keras model its loss and metrics, as its `evaluate`
+            The accuracy of a classifier, R² of a regressor; of a Keras model its loss and metrics, as its `evaluate`
             returns them.
 
         Raises
         ------
         NotFittedError
-            Scikit-learn's: `fit` hasn't been called, or `refit` is False.
+            Raised by scikit-learn: `fit` hasn't been called, or `refit` is False.
         ShapeError
-            `X` has other features than those learnt from, or `y` hasn't one entry for each row.
+            `X` has other features than the model was fitted to, or `y` doesn't have one entry for each row.
         """
         check_is_fitted(self, "best_estimator_")
         return self._by.score_best(self.best_estimator_, X, y)
@@ -251,7 +251,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
 
 
 def _warn_of_failures(operation: str, entries: list[TrialEntry], error_score: Any) -> None:
-    """Warn of trials that failed, as scikit-learn does; raise where all did."""
+    """Warn of trials that failed, as scikit-learn does; raise if all of them failed."""
     wrong = [e for e in entries if any(t.error for t in e.told)]
     if not wrong:
         return
@@ -264,7 +264,7 @@ def _warn_of_failures(operation: str, entries: list[TrialEntry], error_score: An
 
 
 class _Rungs:
-    """Trains rung after rung, or reads what the folder has of them."""
+    """Trains rung after rung, or reads rungs from the folder."""
 
     def __init__(
         self,
@@ -280,7 +280,7 @@ class _Rungs:
         self.catches = search.error_score != "raise"
         self.trials = Trials(learner, folds, search.shards, search.seed, catches=self.catches)
         self.states: dict[int, tuple[int, list[list[Any]]]] = {}
-        """Of each candidate: its epochs, and the state of a trial for each fold and shard."""
+        """For each candidate its epochs, and the state of a trial for each fold and shard."""
         self.spent: dict[int, list[tuple[float, float]]] = {}
 
     def run(self, plan: Plan) -> list[TrialEntry]:
@@ -326,7 +326,7 @@ class _Rungs:
         for candidate in [c for c in rung.candidates if c not in self.states]:
             try:
                 first = begin_trial(self.learner.start(self.candidates[candidate]))
-            except WindrowError:  # what is wrong with all of them
+            except WindrowError:  # an error that all trials would have
                 raise
             except Exception as error:
                 if not self.catches:
@@ -358,7 +358,7 @@ class _Rungs:
         self.journal.enter(number, {"candidates": rung.candidates, "epochs": rung.epochs, "told": lines}, arrays)
 
     def _restore(self, number: int, rung: Rung) -> None:
-        """Bring back the models of the rung before, where they aren't here but in the folder."""
+        """Read the models of the previous rung from the folder, for candidates that have none in memory."""
         wanted = [c for c in rung.candidates if c not in self.states]
         known = self.journal.rung(number) if wanted and number >= 0 else None
         if known is None:

@@ -1,4 +1,4 @@
-"""Rows for a search: shuffled once, cut into blocks that are kept, and blocks dealt out to training and to testing."""
+"""The rows of a search: shuffled once, cut into persisted blocks, and assigned to training and testing."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["Fold", "Rows", "cut", "make_fold", "join_test_blocks"]
 
 Rows = tuple[Any, Any]
-"""A block of X and one of y."""
+"""A block of X and a block of y."""
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Blocks to train on, at each step one for each shard, and blocks to test on."""
+    """Blocks to train on (at each step one for each shard) and blocks to test on."""
 
     steps: tuple[tuple[Rows, ...], ...]
     test: tuple[Rows, ...] | None
@@ -47,8 +47,7 @@ def cut(
 ) -> tuple[list[Fold], Fold]:
     """Return the folds, and all rows as one fold for the last training.
 
-    Rows are in as many blocks as X has chunks, or a few more, so that folds are made of whole blocks: nothing moves
-    from fold to fold.
+    There are as many blocks of rows as X has chunks, or a few more, so that each fold consists of whole blocks.
     """
     parts, used = _parts(operation, cv, test_size)
     array = _whole(operation, "X", X, tabular)
@@ -69,14 +68,14 @@ def cut(
 
 
 def make_fold(operation: str, every: Fold, X: Any, y: Any, *, tabular: bool) -> list[Fold]:
-    """Return one fold of all rows, tested on others."""
+    """Return one fold, which trains on all rows and tests on others."""
     array = _whole(operation, "validation_data", X, tabular)
     target = beside(operation, "validation_data", y, array, wide=True)
     return [Fold(every.steps, _blocks(*persist(array, target)))]
 
 
 def join_test_blocks(fold: Fold) -> Fold:
-    """Return a fold whose rows to test on are one block."""
+    """Return a fold with the rows to test on in one block."""
     if fold.test is None or len(fold.test) == 1:
         return fold
     joined = (concatenate(some) for some in zip(*fold.test, strict=True))
@@ -84,7 +83,7 @@ def join_test_blocks(fold: Fold) -> Fold:
 
 
 def _blocks(X: Array, y: Array) -> tuple[Rows, ...]:
-    """Return the blocks of rows that are kept, once they are there: a task reads them where they lie."""
+    """Persist blocks of rows, wait for them, and return them: tasks read them in place."""
     wait(X, y)
     return tuple((X.blocks[i], y.blocks[i]) for i in range(X.numblocks[0]))
 
@@ -94,7 +93,7 @@ def _steps(blocks: tuple[Rows, ...], shards: int) -> tuple[tuple[Rows, ...], ...
 
 
 def _whole(operation: str, argument: str, X: Any, tabular: bool) -> Array:
-    """Return rows that are whole in their chunks; `tabular` ones have one axis of features."""
+    """Return rows that are whole in their chunks; with `tabular` they must have one axis of features."""
     array = as_array(operation, argument, X)
     if tabular:
         return samples(operation, array, floats=False)
@@ -105,7 +104,7 @@ def _whole(operation: str, argument: str, X: Any, tabular: bool) -> Array:
 
 
 def _parts(operation: str, cv: Any, test_size: Any) -> tuple[int, int]:
-    """Return into how many parts rows are cut, and how many of these are tested on."""
+    """Return the number of parts that rows are cut into, and the number of parts to test on."""
     if cv is not None:
         parts = check_integer(operation, "cv", cv, 2, expected="None, or a number of folds, at least 2")
         return parts, parts

@@ -1,9 +1,9 @@
-"""What a search has found, in a folder, so that it goes on where it was stopped.
+"""The folder of a search, from which it is resumed.
 
-`search.json` tells whose folder it is. Each rung that is through has `rung-<number>.json`: what its trials told. The
-models of the last one are in `models-<number>.npz`, arrays alone; nothing in the folder is ever unpickled. Where a
-model is more than arrays it isn't there: it is trained again from the beginning, which gives the same. Files are
-written aside and renamed.
+`search.json` identifies the search. Each finished rung has a file `rung-<number>.json` with the metrics of its trials.
+The models of the last one are in `models-<number>.npz`, as arrays; nothing in the folder is ever unpickled. A model
+that isn't only arrays isn't stored: it is trained again from the beginning, with the same result. Files are written
+under another name and renamed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class Journal:
-    """The folder of a search; without a path nothing is kept."""
+    """The folder of a search; without a path nothing is stored."""
 
     def __init__(self, operation: str, path: Any, told: dict[str, Any]) -> None:
         self.folder = None if path is None else Path(path)
@@ -43,11 +43,11 @@ class Journal:
                 raise ArgumentError(bad(operation, "resume", came, f"a folder of this search, with {told.get(name)}"))
 
     def rung(self, number: int) -> dict[str, Any] | None:
-        """Return what was written of a rung; None where it isn't through."""
+        """Return the stored data of a rung; None if the rung isn't finished."""
         return self._read(f"rung-{number:04}.json")
 
     def enter(self, number: int, told: dict[str, Any], models: dict[str, Values]) -> None:
-        """Write a rung and its models; the models of the one before go."""
+        """Write a rung and its models; delete the models of the previous one."""
         if self.folder is None:
             return
         name = f"models-{number:04}.npz"
@@ -60,7 +60,7 @@ class Journal:
         (self.folder / f"models-{number - 1:04}.npz").unlink(missing_ok=True)
 
     def models(self, number: int) -> dict[str, Values]:
-        """Return the arrays that were written of a rung's models."""
+        """Return the stored arrays of a rung's models."""
         if self.folder is None or not (path := self.folder / f"models-{number:04}.npz").exists():
             return {}
         with np.load(path, allow_pickle=False) as npz:

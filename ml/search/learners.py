@@ -1,4 +1,4 @@
-"""What a search trains: scikit-learn's estimators by `partial_fit`. A learner travels to the ranks."""
+"""Learners of a search for scikit-learn's estimators, trained by `partial_fit`. A learner is sent to the ranks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TINY = np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class PartialFit:
-    """Trains an estimator of scikit-learn, or one like it, a chunk of rows at a time.
+    """Trains an estimator with scikit-learn's `partial_fit`, a chunk of rows at a time.
 
     Attributes
     ----------
@@ -35,13 +35,13 @@ class PartialFit:
     classes : numpy.ndarray or None
         Of a classifier: the labels of all rows.
     loss : bool
-        Whether a classifier tells its log loss on test rows; a regressor tells the mean square anyway.
+        Whether the log loss of a classifier on test rows is computed; the mean square of a regressor always is.
     seed : int
-        Of estimators that have no `random_state` of their own.
+        For estimators without a `random_state`.
     scorers : tuple of (str, callable)
-        Scikit-learn's, each of which sees all rows of a test.
+        Scikit-learn's scorers, each of which gets all test rows at once.
     balance : dict or None
-        Of a classifier: the class weights that "balanced" stands for, by the labels of all rows.
+        Of a classifier: the class weights that "balanced" means for the labels of all rows.
     """
 
     estimator: Any
@@ -62,7 +62,7 @@ class PartialFit:
         scorers: Any = (),
         labels: Values | None = None,
     ) -> PartialFit:
-        """Return the learner; an estimator that learns from all rows at once is named."""
+        """Return the learner; raise for an estimator without `partial_fit`."""
         if not hasattr(estimator, "partial_fit"):
             expected = (
                 "one with partial_fit, which is trained chunk by chunk; for others use scikit-learn's own search "
@@ -73,27 +73,27 @@ class PartialFit:
         return cls(estimator, classes, loss, seed, tuple(scorers), balance)
 
     tabular = True
-    """Whether rows are lists of features, and nothing of more axes."""
+    """Whether rows must have one axis, of features."""
 
     @property
     def outputs(self) -> int:
-        """Outputs whose moments a test tells: those of regressors, whose R² can't be added up."""
+        """The number of outputs whose moments a test returns, for R² of regressors, which doesn't add up itself."""
         return 1 if is_regressor(self.estimator) else 0
 
     @property
     def whole(self) -> bool:
-        """Whether a test must have its rows in one chunk."""
+        """Whether the test rows must be in one chunk."""
         return bool(self.scorers)
 
     def check(self, operation: str, argument: str, params: dict[str, Any]) -> None:
-        """Raise where a parameter is none of the estimator's."""
+        """Raise if the estimator has no such parameter."""
         known = self.estimator.get_params()
         for name in params:
             if name not in known:
                 raise ArgumentError(bad(operation, argument, name, f"a parameter of the estimator: {sorted(known)}"))
 
     def start(self, params: dict[str, Any]) -> Any:
-        """Return a model that has learnt nothing."""
+        """Return an untrained model."""
         model: Any = clone(self.estimator)
         model.set_params(**{name: clone(value, safe=False) for name, value in params.items()})
         free = [k for k, v in model.get_params().items() if k.rpartition("__")[2] == "random_state" and v is None]
@@ -101,22 +101,22 @@ class PartialFit:
 
     @staticmethod
     def model(model: Any) -> Any:
-        """Return what the user gets of a model."""
+        """Return a trained model in the form that the user gets."""
         return model
 
     @staticmethod
     def call_best(model: Any, name: str, X: Any) -> Any:
-        """Return what the best model says of rows, lazily of Windrow arrays."""
+        """Call a method of the best model with rows; lazily for Windrow arrays."""
         return over_rows(model, name, X) if isinstance(X, ArrayBase) else getattr(model, name)(X)
 
     @staticmethod
     def score_best(model: Any, X: Any, y: Any) -> Any:
-        """Compute the score of the best model."""
+        """Compute the best model's score."""
         lazy = isinstance(X, ArrayBase) or isinstance(y, ArrayBase)
         return score(model, X, y) if lazy else model.score(X, y)
 
     def train(self, model: Any, X: Values, y: Values, generator: np.random.Generator) -> Any:
-        """Learn from rows, in a new order; return the model."""
+        """Train on rows, in a new order; return the model."""
         order = generator.permutation(len(X))
         keywords = {} if self.classes is None else {"classes": self.classes}
         balanced = is_balanced(model)
@@ -126,12 +126,12 @@ class PartialFit:
         return model.set_params(class_weight="balanced") if balanced else model
 
     def tell(self, model: Any, X: Values, y: Values) -> Values:
-        """Return what rows tell: rows, sums of score and loss, for R² each output's moments, and scores of all rows."""
+        """Return the test sums of rows: number, score, loss, moments of each output (for R²), scorers' scores."""
         scores = [float(scorer(model, X, y)) for _, scorer in self.scorers]
         return np.concatenate([self._sums(model, X, y), scores])
 
     def merge_metrics(self, model: Any, told: Values) -> tuple[float, float, dict[str, float]]:
-        """Return score, loss and scorers' scores of all blocks of test rows."""
+        """Return score, loss and scorers' scores over all blocks of test rows."""
         first = 3 + 3 * self.outputs
         names = [name for name, _ in self.scorers]
         return *merge_scores(told[:, :first]), dict(zip(names, told[0, first:].tolist(), strict=True))
@@ -159,7 +159,7 @@ class PartialFit:
         return float(-np.log(shares[np.arange(len(X)), np.searchsorted(self.classes, y)]).sum())
 
     def mean(self, models: list[Any], rows: list[int]) -> list[Any]:
-        """Return the shards' models with the average of their weights in place of their own."""
+        """Return the shards' models with their weights averaged."""
         kind = self.kind(models[0])
         states = [kind.state(m) for m in models]
         layout = StateLayout.of(states[0])
@@ -170,14 +170,14 @@ class PartialFit:
 
     @staticmethod
     def kind(model: Any) -> Averageable:
-        """Return where a model's weights lie."""
+        """Return how a model's weights are read and written."""
         return averageable("search", model)
 
     def arrays(self, model: Any) -> list[Values] | None:
-        """Return what a model has learnt as arrays, for a file; None where it is more than that."""
+        """Return a model's trained state as arrays, for a file; None if it isn't only arrays."""
         try:
             kind = self.kind(model)
-        except (TypeError, ValueError):  # no model whose weights we know
+        except (TypeError, ValueError):  # not a kind of model whose weights we know
             return None
         if kind.inner is not None:
             return None
@@ -185,7 +185,7 @@ class PartialFit:
         return layout.arrays(layout.pack(_learnt(kind, model)))
 
     def restore(self, params: dict[str, Any], arrays: list[Values], X: Values, y: Values) -> Any:
-        """Return the model that has learnt what the arrays tell; some rows show how it looks."""
+        """Return a model with this trained state; it is set up with some rows first."""
         plain = self.start(params)
         kind = self.kind(plain)
         copied: Any = clone(plain)
@@ -201,13 +201,13 @@ class PartialFit:
 
 
 def _learnt(kind: Averageable, model: Any) -> dict[str, Any]:
-    """Return what a model has learnt, and how far it is."""
+    """Return a model's trained state, and its counters of progress."""
     steps = {name: np.asarray(getattr(model, name)) for name in ("t_", "n_iter_") if hasattr(model, name)}
     return {"state": kind.state(model), "own": kind.own(model), "steps": steps}
 
 
 def pack_arrays(layout: StateLayout, arrays: list[Values]) -> Values:
-    """Return arrays as the bytes of a layout."""
+    """Pack arrays into bytes by a layout."""
     packed = np.zeros(layout.size, np.uint8)
     for target, value in zip(layout.arrays(packed), arrays, strict=True):
         np.copyto(target, value)
@@ -215,7 +215,7 @@ def pack_arrays(layout: StateLayout, arrays: list[Values]) -> Values:
 
 
 def merge_scores(told: Values) -> tuple[float, float]:
-    """Return the score and the loss over blocks of test rows: (blocks, numbers), joined in order."""
+    """Return score and loss over blocks of test rows, given as (blocks, numbers), summed in order."""
     rows = told[:, 0].sum()
     loss = float(told[:, 2].sum() / rows)
     if told.shape[1] == 3:

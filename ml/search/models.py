@@ -1,4 +1,4 @@
-"""Keras models that a user's function builds from parameters, as a search trains them."""
+"""Learners of a search for Keras models, which a user's function builds from parameters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["KerasBuilder"]
 
 Values = np.ndarray[Any, Any]
 Model = tuple[Recipe, dict[str, Any], dict[str, Any]]
-"""How a model is built, its weights, and what its optimiser keeps."""
+"""A model's recipe, its averaged state, and what it keeps for itself, such as optimiser slots."""
 TESTED = 1024
 """Rows of a batch in tests, at least."""
 
@@ -38,8 +38,8 @@ TESTED = 1024
 class KerasBuilder:
     """Trains what `build(**params)` returns, a compiled Keras model.
 
-    Models are built on the driver, each from the same seed of Keras's random numbers. The score is the first metric
-    that the model was compiled with, or the negative loss.
+    Models are built on the driver, each with Keras's random numbers seeded the same. The score is the first metric that
+    the model was compiled with, else the negative loss.
     """
 
     build: Callable[..., Any]
@@ -62,14 +62,14 @@ class KerasBuilder:
         return cls(build, int(size), seed, X.shape[1:], X.dtype, (y.shape[1:], y.dtype))
 
     def check(self, operation: str, argument: str, params: dict[str, Any]) -> None:
-        """Raise where a parameter is none of the function's."""
+        """Raise if the function has no such parameter."""
         try:
             inspect.signature(self.build).bind(**params)
         except TypeError as error:
             raise ArgumentError(bad(operation, argument, params, f"what the function takes: {error}")) from error
 
     def start(self, params: dict[str, Any]) -> Model:
-        """Return a model that has learnt nothing."""
+        """Return an untrained model."""
         importlib.import_module("keras.utils").set_random_seed(self.seed)
         model = self.build(**params)
         check_compiled(model, "search")
@@ -79,7 +79,7 @@ class KerasBuilder:
 
     @staticmethod
     def model(model: Model) -> Any:
-        """Return what the user gets of a model: it, distributed."""
+        """Return a trained model in the form that the user gets: distributed."""
         recipe, state, own = model
         keras_model = recipe.load()
         build_optimizer(keras_model)
@@ -90,7 +90,7 @@ class KerasBuilder:
 
     @staticmethod
     def call_best(model: Any, name: str, X: Any) -> Any:
-        """Return what the best model says of rows."""
+        """Call a method of the best model with rows."""
         return getattr(model, name)(X)
 
     @staticmethod
@@ -99,7 +99,7 @@ class KerasBuilder:
         return _score(model.evaluate(X, y, return_dict=True))
 
     def train(self, model: Model, X: Values, y: Values, generator: np.random.Generator) -> Model:
-        """Learn from rows, in a new order; return the model."""
+        """Train on rows, in a new order; return the model."""
         recipe, state, own = model
         order = generator.permutation(len(X))
         rows = np.take(X, order, axis=0), column(np.take(y, order, axis=0))
@@ -115,7 +115,7 @@ class KerasBuilder:
             return recipe, {**copy.variables.shared(), "rate": state["rate"]}, copy.variables.own()
 
     def tell(self, model: Model, X: Values, y: Values) -> Values:
-        """Return what rows tell: how many they are, sums of means, and what the metrics have counted."""
+        """Return the test sums of rows: their number, means times that, and the states of the metrics."""
         recipe, state, own = model
         if not len(X):
             names = self._names(recipe)
@@ -128,7 +128,7 @@ class KerasBuilder:
             return np.concatenate([np.array([1.0, *means]) * len(X), copy.counters.sums()])
 
     def merge_metrics(self, model: Model, told: Values) -> tuple[float, float, dict[str, float]]:
-        """Return score, loss and all metrics of all blocks of test rows."""
+        """Return score, loss and all metrics over all blocks of test rows."""
         recipe, _, _ = model
         names, sums = self._names(recipe), np.add.reduce(told, axis=0)
         end = 1 + len(names.means)
@@ -143,26 +143,26 @@ class KerasBuilder:
             return copy.tells(*self._rows())
 
     def _rows(self, *some: Values) -> tuple[Any, Any]:
-        """Return a row of zeros, and a function for others."""
+        """Return a row of zeros, and a function that returns some real rows."""
         X, y = (np.zeros((1, *shape), dtype) for shape, dtype in ((self.shape, self.dtype), self.target))
         rows = (X, column(y))
         return rows, lambda: (some[0], column(some[1])) if some else rows
 
     @staticmethod
     def mean(models: list[Model], rows: list[int]) -> list[Model]:
-        """Return the shards' models with the average of their weights in place of their own."""
+        """Return the shards' models with their weights averaged."""
         layout = StateLayout.of(models[0][1])
         mean_state = layout.mean(np.stack([layout.pack(m[1]) for m in models]), np.asarray(rows, np.float64))
         return [(recipe, layout.unpack(mean_state), own) for recipe, _, own in models]
 
     @staticmethod
     def arrays(model: Model) -> list[Values]:
-        """Return what a model has learnt as arrays, for a file."""
+        """Return a model's trained state as arrays, for a file."""
         layout = StateLayout.of(model[1:])
         return layout.arrays(layout.pack(model[1:]))
 
     def restore(self, params: dict[str, Any], arrays: list[Values], X: Values, y: Values) -> Model:
-        """Return the model that has learnt what the arrays tell."""
+        """Return a model with this trained state."""
         recipe, *rest = self.start(params)
         layout = StateLayout.of(tuple(rest))
         state, own = layout.unpack(pack_arrays(layout, arrays))

@@ -1,4 +1,4 @@
-"""What was found, in scikit-learn's form."""
+"""Results of a search in scikit-learn's form: `cv_results_` and the best entry."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Values = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class TrialEntry:
-    """A trial after some epochs.
+    """The result of a trial after some epochs.
 
     Attributes
     ----------
     candidate, bracket, iteration : int
     epochs : int
-        That it was trained in all.
+        Epochs of training in total.
     told : list of FoldMetrics
-        Of each fold; times are those of all its epochs.
+        Metrics of each fold; times are those of all its epochs.
     worth : list of float
-        Of each fold.
+        The value of each fold.
     """
 
     candidate: int
@@ -39,7 +39,7 @@ class TrialEntry:
 
     @property
     def mean(self) -> float:
-        """What the trial is worth."""
+        """The mean value over folds."""
         return float(np.mean(self.worth))
 
 
@@ -50,9 +50,9 @@ def cv_results(
     several: tuple[str, ...] = (),
     error_score: float = np.nan,
 ) -> dict[str, Any]:
-    """Return the table: a line for each entry; `more` are the names of columns of their own.
+    """Return the table with a row for each entry; `more` are the names of further columns.
 
-    `several` are the names of scores, where there is more than one; what failed has `error_score`.
+    `several` are the names of scores, if there is more than one; failed trials have `error_score`.
     """
     results: dict[str, Any] = {}
     for name in ("fit_time", "score_time"):
@@ -85,13 +85,13 @@ def cv_results(
 
 
 def _ranks(scores: Values) -> Values:
-    """Return ranks from 1; equals share the first one, what is no number comes last."""
+    """Return ranks from 1; equal values share the first rank, NaN comes last."""
     kept = np.where(np.isnan(scores), -np.inf, scores)
     return np.array([1 + int((kept > score).sum()) for score in kept], np.int32)
 
 
 def best_of(entries: list[TrialEntry]) -> int:
-    """Return the number of the best entry among each bracket's last iteration; the first one of equals."""
+    """Return the number of the best entry among the last iterations of the brackets; the first of equals."""
     last = {e.bracket: e.iteration for e in entries}
     finals = [i for i, e in enumerate(entries) if e.iteration == last[e.bracket]]
     return max(finals, key=lambda i: (-np.inf if np.isnan(entries[i].mean) else entries[i].mean, -i))

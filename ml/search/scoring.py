@@ -1,4 +1,4 @@
-"""What a trial is worth: its score, its loss, its time, or a function of them; greater is better."""
+"""The value by which trials are compared: score, loss, time, or a function of them. Greater is better."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ OWN = ("score", "loss", "time")
 
 @dataclass(frozen=True)
 class Scoring:
-    """What `scoring=` asks for.
+    """The meaning of the argument `scoring`.
 
     Attributes
     ----------
     given : str or callable
-        What a trial is worth: one of ours, a name of `scorers` or of a Keras model's metric, or a function of a dict.
+        "score", "loss" or "time", the name of one of `scorers` or of a Keras model's metric, or a function of a dict.
     scorers : dict of str to callable
-        Scikit-learn's scorers, `scorer(estimator, X, y)`.
+        Scikit-learn's scorers: `scorer(estimator, X, y)`.
     several : bool
-        Whether each of them has its columns in the table.
+        Whether each of them has columns of its own in the table.
     """
 
     given: Any
@@ -40,7 +40,7 @@ class Scoring:
 
     @classmethod
     def of(cls, operation: str, scoring: Any, refit: Any, *, keras: bool) -> Scoring:
-        """Return what is asked for; raise where it is nothing."""
+        """Read the argument; raise if it has no meaning."""
         if isinstance(scoring, str) and (scoring in OWN or keras):
             return cls(scoring, {})
         if isinstance(scoring, list | tuple | set) and scoring and all(isinstance(n, str) for n in scoring):
@@ -60,7 +60,7 @@ class Scoring:
         raise ArgumentError(bad(operation, "scoring", scoring, f"{expected}, or a function of a dict"))
 
     def worth(self, operation: str, told: FoldMetrics, params: dict[str, Any], epochs: int) -> float:
-        """Return what one fold of a trial is worth; losses and times are negative."""
+        """Return the value of one fold of a trial; losses and times are negated."""
         if not callable(self.given):
             own = {"score": told.score, "loss": -told.loss, "time": -told.fit_time}
             if self.given in own and self.given not in self.scorers:
@@ -92,7 +92,7 @@ def _scorer(operation: str, scoring: Any) -> Any:
 
 
 def _of_dict(function: Any) -> bool:
-    """Tell whether a function takes the one dict, and not (estimator, X, y)."""
+    """Tell whether a function takes one dict, and not (estimator, X, y)."""
     if hasattr(function, "_score_func"):
         return False
     try:
@@ -104,7 +104,7 @@ def _of_dict(function: Any) -> bool:
 
 
 def better_first(scores: list[float]) -> list[int]:
-    """Return positions, the best first; of equals the first one, what is no number last."""
+    """Return positions in descending order of value; equal values keep their order, NaN comes last."""
     return sorted(
         range(len(scores)), key=lambda i: (math.isnan(scores[i]), -scores[i] if scores[i] == scores[i] else 0, i)
     )

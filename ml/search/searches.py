@@ -1,4 +1,4 @@
-"""The searches: every point of a grid, random points, successive halving, Hyperband."""
+"""The searches: `GridSearch`, `RandomSearch`, `HalvingSearch`, `Hyperband`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _count(operation: str, argument: str, value: Any, least: int = 1) -> int:
 
 
 def _all(operation: str, count: int, epochs: Any, patience: Any, threshold: Any) -> Plan:
-    """Train all candidates; where something may end early, an epoch at a time."""
+    """Plan training all candidates; epoch by epoch if a trial or the search may end early."""
     epochs = _count(operation, "epochs", epochs)
     left = list(range(count))
     if patience is None and threshold is None:
@@ -38,7 +38,7 @@ def _all(operation: str, count: int, epochs: Any, patience: Any, threshold: Any)
 
 
 def _plan_halving(candidates: list[int], epochs: list[int], factor: int, bracket: int) -> Plan:
-    """Train up to the first number of epochs, keep the best 1 / factor, go on to the next number."""
+    """Plan successive halving: train up to a number of epochs, keep the best 1 / factor, go on to the next number."""
     count = len(candidates)
     for iteration, end in enumerate(epochs):
         scores = yield Rung(sorted(candidates), end, bracket, iteration)
@@ -59,35 +59,36 @@ class GridSearch(Search):
     epochs : int
         Passes over the training rows.
     patience : int, optional
-        A trial ends when it has not become better for so many epochs; it is worth what it was at the end.
+        A trial ends when its value hasn't improved for this many epochs; its last value counts.
     scoring : {"score", "loss", "time"}, str, callable, or dict or list of these
-        What a trial is worth. "score": accuracy of a classifier, R² of a regressor, else the estimator's own score,
-        averaged over chunks by their rows. Losses (log loss, mean square) and times (seconds of training) are negative.
-        A function of one argument gets a dict with "score", "loss" (NaN where there is none), "time", "epochs" and
-        "params", and returns a number, greater being better. Scikit-learn's names ("neg_log_loss"), scorers and
-        functions of (estimator, X, y) see all rows of a test, brought together on a rank; of several, by names, each
-        has its columns, and `refit` names the one by which trials are compared. Of a Keras model: the name of one of
-        its metrics, of all rows; with `"neg_"` before it where less is better.
+        The value by which trials are compared. "score": accuracy of a classifier, R² of a regressor, else the
+        estimator's own score, averaged over chunks by their rows. Losses (log loss, mean square) and times (seconds of
+        training) are negated. A function of one argument gets a dict with "score", "loss" (NaN if there is none),
+        "time", "epochs" and "params", and returns a number; greater is better. Scikit-learn's names ("neg_log_loss"),
+        scorers and functions of (estimator, X, y) get all test rows, gathered on one rank. With a dict or list of them
+        each has columns of its own, and `refit` names the one by which trials are compared. For a Keras model: the name
+        of one of its metrics, computed over all rows; prefixed with `"neg_"` where less is better.
     cv : int, optional
-        Folds, each tested on once. None: one share of the rows is held out.
+        The number of folds, each of which is tested on once. None: a share of the rows is held out.
     test_size : float
-        That share, brought to the nearest of 1/2, 1/3, 1/4, …
+        That share, rounded to the nearest of 1/2, 1/3, 1/4, …
     shards : int
-        Of each trial: with several, a trial is trained on as many tasks side by side, and averaged after each epoch.
+        Shards of each trial: they are trained side by side, and their weights are averaged after each epoch.
     shuffle : bool
-        Whether rows are shuffled once at first, for classifiers so that each chunk has each class in its share.
+        Whether rows are shuffled once, at the start. For classifiers the shuffle is stratified: each chunk has its
+        share of each class.
     seed : int
-        Not negative. Of the folds, the shuffles and what is drawn: the same seed gives the same result on any ranks.
+        Seed of folds, shuffles and drawn points, not negative. The same seed gives the same result on any ranks.
     threshold : float, optional
-        The search ends after the first rung in which a trial is worth so much.
+        The search ends after the first rung in which a trial reaches this value.
     refit : bool or str
-        Whether the best parameters are trained again on all rows, for as many epochs.
+        Whether a model with the best parameters is trained on all rows at the end, for as many epochs.
     resume : path, optional
-        A folder: what is found is written there, and a search that was stopped goes on from it.
+        A folder: results are written there, and a search that was stopped is resumed from it.
     batch_size : int
-        Of Keras models.
+        Rows of a batch, for Keras models.
     error_score : float or "raise"
-        What a trial is worth that raises; the search goes on, and warns at its end. It raises when all trials do.
+        The value of a trial that raises. The search goes on, and warns at its end; it raises if all trials do.
 
     Attributes
     ----------
@@ -95,17 +96,17 @@ class GridSearch(Search):
         Times are those of all a trial's epochs.
     best_params_, best_score_, best_index_, best_epochs_, best_estimator_
     history_ : list
-        Of each rung and trial what it told.
+        The metrics of each trial in each rung.
 
     Raises
     ------
     ArgumentError
-        There is no parameter of such a name. What they may be is looked at in `fit`.
+        There is no parameter of such a name. Values are checked in `fit`.
 
     Notes
     -----
-    Unlike with scikit-learn's GridSearchCV, all trials are trained side by side, rows stay where they are, and scores
-    are means over chunks. `resume` goes on with a search that was stopped.
+    Unlike scikit-learn's GridSearchCV, it trains all trials side by side and leaves rows in place, and scores are means
+    over chunks. `resume` continues a search that was stopped.
 
     References
     ----------
@@ -168,7 +169,7 @@ class GridSearch(Search):
 
 
 class RandomSearch(Search):
-    """Trains random points of a space; what isn't named here is as in `GridSearch`.
+    """Trains random points of a space; methods and attributes are those of `GridSearch`.
 
     Parameters
     ----------
@@ -179,12 +180,12 @@ class RandomSearch(Search):
     param_distributions : dict or list of dicts
         Lists of values, or distributions with `rvs` such as SciPy's, by the names of parameters.
     n_iter : int
-        How many points are drawn; of lists alone, at most all there are.
+        The number of points to draw; if all parameters are lists, at most the number of different points.
 
     Raises
     ------
     ArgumentError
-        There is no parameter of such a name. What they may be is looked at in `fit`.
+        There is no parameter of such a name. Values are checked in `fit`.
 
     References
     ----------
@@ -249,7 +250,7 @@ class RandomSearch(Search):
 
 
 class HalvingSearch(Search):
-    """Successive halving: many candidates get few epochs, the best of them more, until few are left.
+    """Successive halving: many candidates are trained for few epochs, the best of them for more, until few are left.
 
     Parameters
     ----------
@@ -258,26 +259,27 @@ class HalvingSearch(Search):
     param_distributions : dict or list of dicts
         Lists of values, or distributions with `rvs`, by the names of parameters.
     n_candidates : int, optional
-        None: as many as leave one that gets `max_epochs`; of lists alone, all points, where these are fewer.
+        The number of candidates. None: as many as leave one for `max_epochs`, or all points of lists if these are
+        fewer.
     factor : int
-        Of the candidates one in so many is kept after a rung, and gets so many times the epochs.
+        After a rung one in `factor` candidates is kept, and is trained for `factor` times the epochs.
     min_epochs, max_epochs : int
-        Epochs of the first rung; the last one has at most so many.
+        Epochs of the first rung, and at most of the last one.
 
     Attributes
     ----------
     cv_results_ : dict of arrays, as those of scikit-learn's halving searches
-        A line for each candidate of each rung, with "iter" and "n_resources" (epochs).
+        A row for each candidate of each rung, with "iter" and "n_resources" (epochs).
 
     Raises
     ------
     ArgumentError
-        There is no parameter of such a name. What they may be is looked at in `fit`.
+        There is no parameter of such a name. Values are checked in `fit`.
 
     Notes
     -----
-    The best is the best of the last rung. A rung begins when all trials of the one before have ended, so that the
-    result is the same whatever order they end in.
+    The best candidate is that of the last rung. A rung begins when all trials of the previous one have ended, so the
+    result doesn't depend on the order in which they end.
 
     References
     ----------
@@ -351,8 +353,8 @@ class HalvingSearch(Search):
 class Hyperband(Search):
     """Hyperband: successive halving from many candidates with few epochs to few candidates with many.
 
-    Bracket s has ceil((s_max + 1) / (s + 1) · factor^s) candidates that begin with max_epochs / factor^s epochs. So
-    no choice between more candidates and more epochs is needed.
+    Bracket s begins with ceil((s_max + 1) / (s + 1) · factor^s) candidates and max_epochs / factor^s epochs. So there
+    is no need to choose between more candidates and more epochs.
 
     Parameters
     ----------
@@ -361,24 +363,24 @@ class Hyperband(Search):
     param_distributions : dict or list of dicts
         Lists of values, or distributions with `rvs`, by the names of parameters. Each bracket draws anew.
     max_epochs : int
-        That a trial gets at most.
+        Epochs of a trial, at most.
     factor : int
-        Of the candidates one in so many is kept after a rung, and gets so many times the epochs.
+        After a rung one in `factor` candidates is kept, and is trained for `factor` times the epochs.
 
     Attributes
     ----------
     cv_results_ : dict of arrays
-        A line for each candidate of each rung, with "bracket", "iter" and "n_resources" (epochs).
+        A row for each candidate of each rung, with "bracket", "iter" and "n_resources" (epochs).
 
     Raises
     ------
     ArgumentError
-        There is no parameter of such a name. What they may be is looked at in `fit`.
+        There is no parameter of such a name. Values are checked in `fit`.
 
     Notes
     -----
-    The best is the best of the brackets' last rungs. Brackets follow each other, and rungs begin when all trials of
-    the one before have ended, so that the result is the same whatever order they end in.
+    The best candidate is that of the brackets' last rungs. Brackets run one after the other, and a rung begins when all
+    trials of the previous one have ended, so the result doesn't depend on the order in which they end.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Search spaces: which parameters are tried."""
+"""Search spaces: points of grids and random points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def every(operation: str, space: Any) -> list[dict[str, Any]]:
 
 
 def random(operation: str, space: Any, count: int, seed: int) -> list[dict[str, Any]]:
-    """Return so many points drawn from lists and distributions; of a grid alone, different ones, all at most."""
+    """Return `n` points drawn from lists and distributions; from lists alone they are different, at most all."""
     _check(operation, "param_distributions", space, distributions=True)
     parts = [space] if isinstance(space, dict) else list(space)
     if not any(hasattr(values, "rvs") for part in parts for values in part.values()):

@@ -1,10 +1,9 @@
 """Trials on the ranks: the training of a trial is a chain of tasks, each for a few blocks of the training rows.
 
-A large model stays on the rank that has trained it, which takes the next task of its chain, too, unless another rank
-has nothing else to do. What a block's order of rows and the order of blocks draw from is the seed, the epoch and the
-place alone, so that the models are the same on any ranks, in whatever order tasks end. With several shards each has a
-chain of its own, and the models are averaged, in the order of shards, after each epoch. What a task raises ends its
-chain, and the other trials go on.
+A large model stays on the rank that has trained it, and that rank takes the next task of the chain, unless another rank
+is idle. The orders of blocks, and of rows within a block, are drawn by the seed, the epoch and the place in it alone,
+so models are the same on any ranks, in whatever order tasks end. Each of several shards has a chain of its own; models
+are averaged, in the order of shards, after each epoch. An exception of a task ends its chain; the other trials go on.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ __all__ = ["FoldMetrics", "State", "Trials", "begin_trial", "read_model"]
 
 Values = np.ndarray[Any, Any]
 State = tuple[bytes, int, float]
-"""What a task hands to the next: a pickled model, the rows it saw in this epoch, the seconds it was trained."""
+"""What a task passes to the next one: a pickled model, its rows of this epoch so far, its seconds of training."""
 STEPS, BYTES = 16, 1 << 26
-"""Blocks that a task takes, and their bytes, at most.
+"""Blocks of a task, and their bytes, at most.
 
-A small state that is lost with a rank is trained again from the task before, a large one from the trial's beginning.
+A small state that is lost with a rank is trained again from the previous task, a large one from the trial's beginning.
 """
 
 
 @dataclass(frozen=True)
 class FoldMetrics:
-    """What a trial told of one fold after some epochs.
+    """Metrics of one fold of a trial after some epochs.
 
     Attributes
     ----------
@@ -49,7 +48,7 @@ class FoldMetrics:
     scores : dict of str to float
         By the names of scorers, or of a Keras model's metrics.
     error : str
-        Of a trial that failed, what was raised.
+        The exception of a trial that failed, as text.
     """
 
     score: float
@@ -61,23 +60,23 @@ class FoldMetrics:
 
     @classmethod
     def of_failed(cls, error: Exception) -> FoldMetrics:
-        """Return what is told of a trial that failed; the seconds that it took are lost with it."""
+        """Return the metrics of a trial that failed; its times are unknown."""
         return cls(np.nan, np.nan, 0.0, 0.0, error=f"{type(error).__name__}: {error}")
 
 
 def begin_trial(model: Any) -> tuple[Future, int, float]:
-    """Return the state of a model that is trained from now on; it goes to each rank once."""
+    """Return the initial state of a model; it is sent to each rank once."""
     return scatter(pickle.dumps(model, protocol=5)), 0, 0.0
 
 
 def read_model(state: Future) -> Any:
-    """Return the model of a state when it is there."""
+    """Wait for a state, and return its model."""
     packed, _, _ = state.result()
     return pickle.loads(packed)
 
 
 def _train(learner: Any, state: State, goes_on: bool, steps: list[tuple[list[int], Values, Values]]) -> State:
-    """Train a model on some blocks, one after the other; each comes with what its order of rows is drawn from."""
+    """Train a model on blocks, one after the other; each comes with the key by which its order of rows is drawn."""
     packed, seen, seconds = state
     begin = time.perf_counter()
     with limit_threads(1):
@@ -91,7 +90,7 @@ def _train(learner: Any, state: State, goes_on: bool, steps: list[tuple[list[int
 
 
 def _average(learner: Any, states: list[State]) -> list[State]:
-    """Return each shard's state with the average of all models; the first has the seconds of all."""
+    """Return each shard's state with the averaged model; the first one has the seconds of all."""
     packed, rows, seconds = zip(*states, strict=True)
     with limit_threads(1):
         models = learner.mean([pickle.loads(each) for each in packed], list(rows))
@@ -100,7 +99,7 @@ def _average(learner: Any, states: list[State]) -> list[State]:
 
 
 def _test(learner: Any, state: State, blocks: list[Rows]) -> tuple[float, list[Values]]:
-    """Return the seconds that testing a model on some blocks takes, and what each tells."""
+    """Return the seconds that testing a model on blocks takes, and the test sums of each block."""
     begin = time.perf_counter()
     with limit_threads(1):
         model = pickle.loads(state[0])
@@ -109,7 +108,7 @@ def _test(learner: Any, state: State, blocks: list[Rows]) -> tuple[float, list[V
 
 
 def _merge(learner: Any, state: State, tests: list[tuple[float, list[Values]]]) -> tuple[Any, ...]:
-    """Return the `FoldMetrics` of a state, as a tuple, from what all blocks have told."""
+    """Return the fields of `FoldMetrics` for a state, from the test sums of all blocks."""
     rows = np.stack([row for _, part in tests for row in part])
     score, loss, scores = learner.merge_metrics(pickle.loads(state[0]), rows)
     return score, loss, state[2], sum(seconds for seconds, _ in tests), scores
@@ -121,13 +120,13 @@ class Trials:
     Parameters
     ----------
     learner
-        Such as `PartialFit`.
+        A `PartialFit` or `KerasBuilder`.
     folds : list of Fold
     shards : int
-        Of each trial.
+        Shards of each trial.
     seed : int
     catches : bool
-        Whether what a trial raises is told, and the others go on.
+        Whether an exception of a trial is caught and recorded, and the others go on.
     """
 
     def __init__(self, learner: Any, folds: Sequence[Fold], shards: int, seed: int, *, catches: bool = False) -> None:
@@ -142,7 +141,7 @@ class Trials:
         Parameters
         ----------
         states : list of list of list
-            What `begin_trial` or this returned, for each trial, fold and shard.
+            Returned by `begin_trial` or by this method, for each trial, fold and shard.
         begin, end : int
             Epochs.
 
@@ -157,7 +156,7 @@ class Trials:
         tests: list[list[Future]] = []
         executor = Executor()
         try:
-            for trial in states:  # one after the other: what has begun goes before what hasn't
+            for trial in states:  # trial by trial: one that has begun is finished before others begin
                 trained.append([])
                 tests.append([])
                 for number, fold in enumerate(self.folds):
@@ -171,7 +170,7 @@ class Trials:
             raise
 
     def _train(self, executor: Executor, states: list[Any], number: int, begin: int, end: int) -> list[Future]:
-        """Have the shards of one fold trained; return their states."""
+        """Submit the training of one fold's shards; return their states."""
         fold, goes_on = self.folds[number], False
         for steps in self._tasks(fold, number, begin, end):
             states = [
@@ -209,7 +208,7 @@ class Trials:
     def _metrics(self, test: Future) -> FoldMetrics:
         try:
             return FoldMetrics(*test.result())
-        except (ClusterError, CancelledError):  # of the cluster, and not the trial's: it may go on another time
+        except (ClusterError, CancelledError):  # an error of the cluster, not of the trial: the search may be resumed
             raise
         except Exception as error:
             if not self.catches:
@@ -218,6 +217,6 @@ class Trials:
 
 
 def _most(blocks: Sequence[Rows]) -> int:
-    """Return how many of some blocks a task takes."""
+    """Return the number of blocks of a task."""
     largest: int = max(1, *(X.nbytes for X, _ in blocks))
     return max(1, min(STEPS, BYTES // largest))

@@ -1,1 +1,1 @@
-"""What runs the batches of a round: one compiled function of TensorFlow or of JAX."""
+"""Keras's backends TensorFlow and JAX: each compiles the batches of a round to one function."""

@@ -1,4 +1,4 @@
-"""What training needs of a Keras backend: the batches of a round as one compiled function."""
+"""The interface to a Keras backend, which compiles the batches of a round to one function."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ class Backend(ABC):
     Attributes
     ----------
     modes : tuple of str
-        Ways to compile a round, the fastest first. After them comes Keras's own `fit`.
+        Ways to compile a round, the fastest first. Keras's own `fit` is used if all of them fail.
     """
 
     modes: tuple[str, ...]
 
     @abstractmethod
     def prepare(self) -> None:
-        """Set up a process before its first model: a rank's threads are its tasks."""
+        """Set up a process before its first model: one thread for each task."""
 
     @abstractmethod
     def take(self, rows: Values) -> Any:
-        """Return rows as a model takes them; texts become tensors where the backend has such."""
+        """Return rows as a model takes them; strings become tensors if the backend has such."""
 
     def read(self, value: Any) -> Values:
-        """Return the numbers of a variable or tensor: where they lie, as far as NumPy can look at them there.
+        """Return the values of a variable or tensor as an array, without a copy if NumPy can view them.
 
-        A step of training leaves what is looked at as it is, and writes elsewhere.
+        A step of training doesn't change what was read: it writes to new memory.
         """
         return np.asarray(value)
 
     def write(self, variable: Any, value: Values) -> None:
-        """Set a variable, which keeps none of the memory that the value lies in."""
+        """Set a variable, which copies the value."""
         variable.assign(value)
 
     @abstractmethod
     def unfit(self, model: Any, rows: tuple[Values, ...], mode: str) -> str | None:
-        """Return why a mode is not to be tried with a model on such rows, or None."""
+        """Return the reason why a mode doesn't suit a model and its rows, or None."""
 
     @abstractmethod
     def batches(self, model: Any, size: int, mode: str) -> Callable[..., dict[str, Any]]:
-        """Return `train(rows, order, count)`: it trains on the first `count` blocks of `size` rows that `order` names.
+        """Return `train(rows, order, count)`, which trains on the first `count` blocks of `size` rows named in `order`.
 
-        `rows` are NumPy arrays whose memory may go when the call is over. It returns the metrics so far.
+        `rows` are NumPy arrays whose memory may be reused after the call. It returns the metrics so far.
         """
 
     @abstractmethod
@@ -68,7 +68,7 @@ class Backend(ABC):
 
     @abstractmethod
     def gradients(self, model: Any) -> Callable[..., tuple[dict[str, Any], list[Any]]]:
-        """Return `gradients(rows)`, a step on all rows as one batch up to where the optimiser would change weights.
+        """Return `gradients(rows)`: a step on all rows as one batch, which ends before the optimiser changes weights.
 
         It returns the metrics so far, and the gradients of the trained variables.
         """
@@ -88,7 +88,7 @@ class Backend(ABC):
 
 @contextlib.contextmanager
 def replace_step(optimizer: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
-    """Have a function in the place of an optimiser's method, by which a model's own `train_step` steps."""
+    """Replace the optimiser's method by which a `train_step` applies gradients."""
     vars(optimizer)[name] = function
     try:
         yield
@@ -97,7 +97,7 @@ def replace_step(optimizer: Any, name: str, function: Callable[..., Any]) -> Ite
 
 
 def take_gradients(found: list[list[Any]]) -> list[Any]:
-    """Return the gradients of the one step that a `train_step` took."""
+    """Return the gradients of the only step that a `train_step` took."""
     if len(found) != 1:
         expected = "one whose train_step lets its optimizer step once, for average='gradient'"
         raise ArgumentError(bad("fit", "model", f"one whose train_step steps {len(found)} times", expected))

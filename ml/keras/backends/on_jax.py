@@ -22,12 +22,12 @@ ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
 class Jax(Backend):
-    """The model's own `train_step`: `stateless_call` and `optimizer.stateless_apply`, or what the user wrote."""
+    """The model's own `train_step`: Keras's, by `stateless_call` and `optimizer.stateless_apply`, or the user's."""
 
     modes = ("xla",)
 
     def prepare(self) -> None:
-        """Give each task one thread, where JAX isn't imported yet."""
+        """Set one thread for each task, if JAX isn't imported yet."""
         if "jax" not in sys.modules:
             os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}".strip()
 
@@ -38,7 +38,7 @@ class Jax(Backend):
         return rows
 
     def write(self, variable: Any, value: Values) -> None:
-        """See `Backend.write`; JAX would take aligned memory as its own."""
+        """See `Backend.write`; without a copy JAX would use aligned memory in place."""
         variable.assign(np.array(value))
 
     def unfit(self, model: Any, rows: tuple[Values, ...], mode: str) -> str | None:
@@ -126,8 +126,8 @@ BACKEND = Jax()
 
 
 def _run(model: Any, rows: tuple[Values, ...], function: Callable[[Any], Any]) -> dict[str, Any]:
-    """Call a function of the model's state, and write back the state that it returns once all of it is there."""
-    model._symbolic_build(data_batch=tuple(r[:1] for r in rows))  # metrics have their variables only then
+    """Call a function of the model's state, and write back the state that it returns when all of it is computed."""
+    model._symbolic_build(data_batch=tuple(r[:1] for r in rows))  # before it, metrics have no variables
     parts = (
         model.trainable_variables,
         model.non_trainable_variables,

@@ -1,6 +1,6 @@
 """Keras on TensorFlow: a round is one `tf.function` around the model's own `train_step`.
 
-Compiled by XLA it takes hundreds of times less a batch than `fit`, which goes back to Python for each.
+Compiled by XLA, a batch takes hundreds of times less than in `fit`, which returns to Python for each batch.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _log = logging.getLogger("windrow")
 
 
 class TensorFlow(Backend):
-    """XLA, or a plain graph for what XLA can't compile or compiles badly."""
+    """XLA, or a plain graph for models that XLA can't compile or compiles badly."""
 
     modes = ("xla", "graph")
 
     def prepare(self) -> None:
-        """Give each task one thread, as far as TensorFlow hasn't begun; see `windrow.ml.threads`."""
+        """Set one thread for each task, if TensorFlow isn't initialised yet; see `windrow.ml.threads`."""
         tf = importlib.import_module("tensorflow")
         try:
             tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -50,10 +50,10 @@ class TensorFlow(Backend):
         return np.asarray(tensor)
 
     def unfit(self, model: Any, rows: tuple[Values, ...], mode: str) -> str | None:
-        """Leave out XLA for texts, and for convolutions.
+        """Avoid XLA for strings and for convolutions.
 
-        An attempt with texts ends the process at a later compilation. The gradients of convolutions take XLA 5 to 20
-        times as long on CPUs as TensorFlow.
+        A failed attempt with strings ends the process at a later compilation. The gradients of convolutions take XLA 5
+        to 20 times as long on CPUs as TensorFlow.
         """
         if mode != "xla":
             return None
@@ -69,7 +69,7 @@ class TensorFlow(Backend):
         tf: Any = importlib.import_module("tensorflow")
 
         def loop(rows: Any, order: Any, count: Any) -> Any:
-            # Gathered by number: XLA takes the begin of a slice for a constant, and compiles again for each order.
+            # Gathered by index: XLA treats the begin of a slice as a constant, and would compile again for each order.
             cut = [tf.reshape(r[: r.shape[0] // size * size], [-1, size, *r.shape[1:]]) for r in rows]
 
             def step(i: Any) -> Any:
@@ -77,7 +77,7 @@ class TensorFlow(Backend):
 
             return tf.while_loop(lambda i, _: i < count, lambda i, _: (i + 1, step(i)), (tf.constant(1), step(0)))[1]
 
-        # Without autograph, as Keras itself does: its files in /tmp would outlive a killed rank.
+        # Without autograph, as in Keras itself: its files in /tmp would be left behind by a killed rank.
         compiled = tf.function(loop, jit_compile=mode == "xla", autograph=False)
 
         def train(rows: tuple[Values, ...], order: Values, count: int) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class TensorFlow(Backend):
     def batch(self, model: Any, mode: str) -> Callable[..., dict[str, Any]]:
         """See `Backend.batch`."""
         tf: Any = importlib.import_module("tensorflow")
-        # Once an epoch: XLA would take longer to compile it than it saves.
+        # It runs once an epoch: XLA would take longer to compile it than it saves.
         compiled = tf.function(model.train_step, autograph=False)
 
         def train(rows: tuple[Values, ...]) -> dict[str, Any]:
@@ -154,20 +154,20 @@ BACKEND = TensorFlow()
 
 
 def _tensor(rows: Values) -> Any:
-    """Return numbers as a tensor over their own memory where that is aligned as TensorFlow needs it, else over a copy.
+    """Return an array as a tensor, without a copy if its memory is aligned as TensorFlow needs it.
 
-    Over the memory of a chunk the tensor is good until the task ends.
+    A tensor over the memory of a chunk is valid until the task ends.
     """
     tf = importlib.import_module("tensorflow")
     address = rows.__array_interface__["data"][0]
     if address % ALIGNED or not rows.flags.c_contiguous or not rows.size or rows.dtype.kind in "SU":
         return tf.constant(rows)
-    # NumPy exports no read-only memory in the form that TensorFlow takes; nothing writes into it.
+    # NumPy exports only writable memory in the form that TensorFlow takes. Nothing writes to it.
     memory: Any = (ctypes.c_char * rows.nbytes).from_address(address)
     writable = np.frombuffer(memory, rows.dtype).reshape(rows.shape)
     return tf.experimental.dlpack.from_dlpack(writable.__dlpack__())
 
 
 def _not_retracing(record: logging.LogRecord) -> bool:
-    """Leave out the warning that a function is traced often: each copy of a model has one of its own."""
+    """Suppress the warning that a function is traced often: each copy of a model has a function of its own."""
     return "triggered tf.function retracing" not in record.getMessage()

@@ -1,1 +1,1 @@
-"""A Keras model as it travels: its recipe, its state, and the copies that a rank has of it."""
+"""A Keras model on ranks: the recipe to make copies, its state, and a rank's copies."""

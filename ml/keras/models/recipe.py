@@ -1,4 +1,4 @@
-"""A model as it travels to ranks."""
+"""The recipe of a Keras model: a pickle from which ranks make copies."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ __all__ = ["LOG_LEVEL", "Recipe", "custom_objects", "name_functions", "under_pol
 
 LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 LARGE = 1 << 14
-"""Numbers of a model from which on it is shared: what is smaller travels as fast with each round."""
+"""Numbers of a model from which on its pickle is a shared object; a smaller one is sent with each round."""
 _naming = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model, pickled, with what the user defined for it.
+    """A pickled model, with the classes and functions that the user wrote for it.
 
-    Its name follows from its configuration, the user's code and its pace, not from weights, the learning rate or the
-    numbers that Keras gives layers: models of the same name share what is compiled.
+    Its name follows from the configuration, the user's code and the pace, but not from weights, the learning rate or
+    the numbers that Keras gives layers. Models of the same name share compiled functions.
     """
 
     name: bytes
@@ -47,16 +47,16 @@ class Recipe:
     policy: str
     custom: bytes
     pickled: Any
-    """Bytes, or an array of such, which may be shared."""
+    """Bytes, or a shared object with an array of them."""
     pace: Pace
     log_level: str = ""
-    """What the script has set for TensorFlow's messages."""
+    """The script's level of TensorFlow's log messages."""
     content: bytes = b""
-    """Of its configuration, the user's code and its weights, where several processes have the model; else empty."""
+    """A fingerprint of configuration, code and weights, if several processes run the script (SPMD mode); else empty."""
 
     @classmethod
     def of(cls, model: Any, pace: Pace | None = None) -> Recipe:
-        """Return the recipe of a model, whose copies train at a pace."""
+        """Return the recipe of a model whose copies train at this pace."""
         pace = pace or Pace()
         keras = importlib.import_module("keras")
         dumps = importlib.import_module("cloudpickle").dumps
@@ -85,13 +85,13 @@ class Recipe:
         )
 
     def shared(self, model: Any) -> Recipe:
-        """Return it for many rounds of a model's training: a large one travels by name, and once to each host."""
-        if sum(int(np.prod(v.shape)) for v in model.variables) < LARGE:  # the same on all ranks
+        """Return the recipe for many rounds: the pickle of a large model is shared, so it is sent once to each host."""
+        if sum(int(np.prod(v.shape)) for v in model.variables) < LARGE:  # decided by the same number on all ranks
             return self
         return replace(self, pickled=share(np.frombuffer(self.pickled, np.uint8)))
 
     def _named_by(self) -> tuple[Any, ...]:
-        """Tell by what a function is named that holds this: pickles differ between processes."""
+        """Return what names a function that refers to this recipe; pickles differ between processes."""
         return self.content, self.backend, self.policy, self.pace
 
     def load(self) -> Any:
@@ -112,12 +112,12 @@ class Recipe:
 
 
 def _name_content(told: bytes, objects: dict[str, Any], model: Any) -> bytes:
-    """Return what names a model with its weights in all processes that run this program.
+    """Return a fingerprint of a model with its weights, equal in all processes that run the script.
 
     Raises
     ------
     BadValue
-        Its weights are others than in the first process.
+        Its weights differ from those on rank 0.
     """
     weights = fingerprint([np.asarray(v) for v in model.variables])
     if weights != session().once("model", (), lambda: weights):
@@ -127,7 +127,7 @@ def _name_content(told: bytes, objects: dict[str, Any], model: Any) -> bytes:
 
 
 def _rename(value: Any, names: dict[str, str], shared: dict[int, int]) -> Any:
-    """Return a configuration without what differs from model to model, and the ids of what it has several times."""
+    """Return a configuration in which the names of layers and the ids of shared objects are numbered anew."""
     if isinstance(value, dict):
         renamed = {key: _rename(one, names, shared) for key, one in value.items()}
         if "shared_object_id" in renamed:
@@ -156,7 +156,7 @@ def _custom(objects: dict[str, Any]) -> AbstractContextManager[Any]:
 
 @contextmanager
 def under_policy(name: str) -> Iterator[None]:
-    """Hold a dtype policy in this thread: by it Keras decides whether an optimiser scales its loss."""
+    """Set a dtype policy in this thread: by it Keras decides whether an optimiser scales its loss."""
     policies = importlib.import_module("keras.config")
     before = policies.dtype_policy()
     policies.set_dtype_policy(name)
@@ -168,9 +168,9 @@ def under_policy(name: str) -> Iterator[None]:
 
 @contextmanager
 def name_functions(model: Any) -> Iterator[dict[str, str]]:
-    """Give a model's lambdas, and functions of one name, names of their own; yield these with the ones before.
+    """Rename a model's lambdas, and functions with equal names, for a while; yield the new names with the old ones.
 
-    Keras would save a lambda's instructions without the names that they use, and finds other functions by name.
+    Keras would save a lambda's bytecode without its globals; it looks up other functions by name.
     """
     registered = importlib.import_module("keras.saving").get_registered_name
     functions = {id(f): f for f in _parts(model) if isinstance(f, FunctionType) and not _is_keras(f)}
@@ -192,7 +192,7 @@ def _is_keras(function: Any) -> bool:
 
 
 def _parts(model: Any) -> Iterator[Any]:
-    """Yield a model, its layers, what it was compiled with, and the functions and objects that these have."""
+    """Yield a model, its layers, its optimiser, losses and metrics, and the functions and objects within these."""
     optimizer, metrics = getattr(model, "optimizer", None), getattr(model, "_compile_metrics", None)
     compiled = [optimizer, find_innermost(optimizer), *_leaves(model.loss)] if optimizer is not None else []
     if metrics is not None:
@@ -200,13 +200,13 @@ def _parts(model: Any) -> Iterator[Any]:
     for value in (*model._flatten_layers(include_self=True, recursive=True), *compiled):
         yield value
         if not isinstance(value, type | FunctionType):
-            # Keras puts functions of its own around a layer's methods, which bear the names of the user's.
+            # Keras wraps a layer's methods in functions of its own, with the names of the user's.
             own = (one for name, one in vars(value).items() if not hasattr(type(value), name))
             yield from (one for one in own if isinstance(one, FunctionType) or _is_part(one))
 
 
 def _is_part(value: Any) -> bool:
-    """Tell whether something is one of the small objects that Keras saves with a layer, such as an initializer."""
+    """Tell whether a value is an object that Keras saves with a layer, such as an initializer."""
     return hasattr(value, "get_config") and hasattr(type(value), "from_config")
 
 

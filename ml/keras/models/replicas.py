@@ -1,8 +1,8 @@
 """A rank's copies of a Keras model, and rounds of training on them.
 
-A copy is a cache: compiled functions, and variables that each use writes anew. It holds no rows: those of a task are
-read where they lie and are gone with it. A copy serves one task at a time, for any shard; there are as many as tasks
-have run side by side.
+A copy is a cache: it has compiled functions, and variables that each use overwrites. It holds no rows: a task reads its
+rows in place. A copy serves one task at a time, for any shard; there are as many copies as tasks have run side by
+side.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["Replica", "borrow_replica", "import_ahead"]
 
 Values = np.ndarray[Any, Any]
 MOST = 8
-"""Models of which a rank keeps copies."""
+"""Models of which a rank keeps copies, at most."""
 ALIGNED = 64
 _log = logging.getLogger("windrow")
 _lock = threading.Lock()
@@ -53,9 +53,9 @@ class Replica:
     model : keras.Model
     variables : Variables
     counters : Counters
-        What the metrics have counted in the last call.
+        The states of the metrics after the last call.
     mode : int
-        How rounds run: a number into the backend's modes, or one more for `fit`.
+        How rounds run: an index into the backend's modes, or their number for `fit`.
     """
 
     def __init__(self, model: Any) -> None:
@@ -71,9 +71,9 @@ class Replica:
     def train(
         self, begin: Callable[[], None], rows: tuple[Values, ...], size: int, blocks: Values, rest: slice | None
     ) -> dict[str, Any]:
-        """Train on batches: blocks of `size` rows by their numbers, then a rest; return what the last step told.
+        """Train on batches, which are numbered blocks of `size` rows, then on a rest; return the logs of the last step.
 
-        `begin` writes the state to begin with: again where a mode fails, as it may have changed it.
+        `begin` writes the initial state. It is called again after a mode has failed, since that may have changed it.
         """
         modes = backend().modes
         while self.mode < len(modes):
@@ -92,20 +92,20 @@ class Replica:
         return self._fit(rows, size, blocks, rest)
 
     def gradients(self, rows: tuple[Values, ...]) -> tuple[dict[str, Any], list[Values]]:
-        """Return what a step on all rows as one batch tells, and its gradients; weights stay as they are."""
+        """Return the logs and gradients of a step on all rows as one batch; weights stay as they are."""
         self.model.reset_metrics()
         step = self._function(("gradients",), lambda: backend().gradients(self.model))
         logs, gradients = step(rows)
         return plain_logs(logs), [backend().read(g) for g in gradients]
 
     def apply(self, gradients: list[Values]) -> None:
-        """Let the optimiser step by some gradients."""
+        """Take a step of the optimiser by these gradients."""
         self._function(("apply",), lambda: backend().apply(self.model))(gradients)
 
     def test(self, rows: tuple[Values, ...], size: int) -> dict[str, Any]:
         """Evaluate rows in batches of `size`; return the metrics over all of them.
 
-        Keras's own `evaluate` sets up a pipeline for its rows each time, which takes longer than most chunks do.
+        Keras's own `evaluate` sets up an input pipeline each time, which takes longer than most chunks do.
         """
         return self.test_all(lambda: (rows,), size)
 
@@ -131,9 +131,10 @@ class Replica:
         return plain_logs(metrics)
 
     def tells(self, rows: tuple[Values, ...], some: Callable[[], tuple[Values, ...]]) -> Names:
-        """Return the names of what `test` tells of such rows, of zeros; `some` returns others, should these be needed.
+        """Return the names of the logs of `test`, by a trial on `rows`, which are zeros.
 
-        They are where a test or a metric is the user's own, of which some rows must show how it adds up.
+        If the test step or a metric is the user's own, real rows, which `some` returns, are needed to see how it adds
+        up.
         """
         if self._tells is None:
             names = self.counters.names(self.test(rows, 1))
@@ -145,7 +146,7 @@ class Replica:
         return self._tells
 
     def apart(self, rows: tuple[Values, ...]) -> tuple[str, ...]:
-        """Return the names of the metrics whose states don't add up, as some rows show."""
+        """Return the names of the metrics whose states don't add up, by a trial on some rows."""
         count = len(rows[0])
         half = max(1, count // 2)
         return self.counters.apart(lambda a, b: self.test(tuple(r[a:b] for r in rows), half), count)
@@ -153,7 +154,7 @@ class Replica:
     def collect_metrics(
         self, names: Names, means: dict[str, float], sums: Values, rows: tuple[Values, ...]
     ) -> dict[str, Any]:
-        """Return all that is told, where the metrics have counted so much; some rows show how they look."""
+        """Return all logs for these means and sums of states; `rows` are used to build the metrics if needed."""
         if not self.counters.built or self.counters.sums().size != names.sums:
             self.test(tuple(r[:1] for r in rows), 1)
         known = {**self.counters.read_metrics(sums), **means}
@@ -187,14 +188,14 @@ class Replica:
 
 
 def _as_keras(rows: Values) -> Values:
-    """Return floats in the precision that Keras gives them where it is handed arrays."""
+    """Return floats in the precision to which Keras converts arrays."""
     return rows.astype(sys.modules["keras"].backend.floatx(), copy=False) if rows.dtype.kind == "f" else rows
 
 
 def _lay_rows(rows: tuple[Values, ...], size: int, blocks: Values) -> tuple[tuple[Values, ...], Values]:
-    """Return rows and the order of their blocks: as they lie, or the blocks alone, copied to where a tensor may be.
+    """Return rows and the order of their blocks; blocks are copied in order if the rows aren't aligned for a tensor.
 
-    Rounds of about as many batches get orders of one length, and so share what is compiled.
+    The length of the order is a power of two, so that rounds of about as many batches share a compiled function.
     """
     order = np.zeros(1 << (len(blocks) - 1).bit_length(), np.int32)
     if all(r.flags.c_contiguous and r.__array_interface__["data"][0] % ALIGNED == 0 for r in rows):
@@ -205,7 +206,7 @@ def _lay_rows(rows: tuple[Values, ...], size: int, blocks: Values) -> tuple[tupl
 
 
 def _copy_blocks(rows: Values, size: int, blocks: Values) -> Values:
-    """Return blocks of rows one after the other, in memory that is aligned."""
+    """Return blocks of rows one after the other, in aligned memory."""
     shape = (len(blocks), size, *rows.shape[1:])
     count = int(np.prod(shape, dtype=np.int64)) * rows.itemsize
     raw = np.empty(count + ALIGNED, np.uint8)
@@ -218,7 +219,7 @@ def _copy_blocks(rows: Values, size: int, blocks: Values) -> Values:
 
 @contextlib.contextmanager
 def borrow_replica(recipe: Recipe) -> Iterator[Replica]:
-    """Lend this rank's copy of a model, made where none is idle; its variables are those of its last use."""
+    """Lend a copy of a model of this rank, made if none is idle; its variables are those of its last use."""
     with _lock:
         idle = _idle.setdefault(recipe.name, [])
         _idle.move_to_end(recipe.name)
@@ -230,14 +231,14 @@ def borrow_replica(recipe: Recipe) -> Iterator[Replica]:
             _prepare(recipe.backend, recipe.log_level)
             replica = Replica(recipe.load())
     yield replica
-    with _lock:  # not after an error, which may have left it in any state
+    with _lock:  # not returned after an error, which may have left it in any state
         _idle.get(recipe.name, []).append(replica)
 
 
 def import_ahead() -> object:
-    """Have ranks that run none of the user's lines begin to import the backend; return what holds them to it.
+    """Have the other ranks begin to import the backend; return an object that must live until they do.
 
-    That takes longer than most first epochs, and meanwhile rows are dealt and the model is looked at.
+    The import takes longer than most first epochs. Meanwhile rows are shuffled and the model is examined.
     """
     if session().ranks == 1 or session().place[1] > 1:
         return None
@@ -247,7 +248,7 @@ def import_ahead() -> object:
 
 def _begin_import(wanted: str, log_level: str, block: Values) -> Values:
     def begin() -> None:
-        with contextlib.suppress(Exception), _building:  # the first task says what went wrong
+        with contextlib.suppress(Exception), _building:  # the first task raises what went wrong
             _prepare(wanted, log_level)
 
     threading.Thread(target=begin, name="windrow-imports", daemon=True).start()
@@ -256,7 +257,7 @@ def _begin_import(wanted: str, log_level: str, block: Values) -> Values:
 
 @functools.cache
 def _prepare(wanted: str, log_level: str) -> None:
-    if "keras" not in sys.modules:  # on a rank that runs none of the user's lines
+    if "keras" not in sys.modules:  # on a rank that doesn't run the script
         os.environ["KERAS_BACKEND"] = wanted
         if log_level:
             os.environ.setdefault(LOG_LEVEL, log_level)

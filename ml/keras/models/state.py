@@ -1,4 +1,4 @@
-"""A Keras model's state: what is averaged, and what each shard keeps."""
+"""A Keras model's state: the averaged part, and the part that each shard keeps for itself."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ __all__ = ["Variables", "build_optimizer"]
 
 Values = np.ndarray[Any, Any]
 REMEMBERED = 1 << 16
-"""Bytes of a variable, at most, whose value is remembered: to compare more takes as long as to write it."""
+"""Bytes of a variable up to which its value is remembered: comparing a larger one takes as long as writing it."""
 
 
 class Variables:
     """The variables of a built model, read and written as plain arrays.
 
-    Averaged are the weights, their moving averages where an optimiser keeps such (`use_ema`), and the moments of each
-    batch normalisation: its mean and its mean square. The variance of all rows is the mean square less the square of
-    the mean, so that averaging both gives it whole; the mean of shards' variances would leave out how far their means
-    lie apart. Optimiser slots, step counts and the states of random numbers stay with their shard.
+    These are averaged: the weights, their moving averages if the optimiser keeps any (`use_ema`), and the mean and mean
+    square of each batch normalisation. The variance of all rows is the mean square minus the square of the mean, so
+    averaging these two gives the right variance; the mean of the shards' variances would ignore the differences between
+    their means. Optimiser slots, step counts and the states of random numbers stay with their shard.
 
     Attributes
     ----------
     trained : int
-        How many of the weights are trained; they come first.
+        The number of trained weights; they come first.
     scales_loss : bool
-        Whether the optimiser scales the loss, by what it has met.
+        Whether the optimiser scales the loss, by a factor that adapts.
     """
 
     def __init__(self, model: Any) -> None:
@@ -57,25 +57,25 @@ class Variables:
 
     @property
     def rate(self) -> float | None:
-        """The learning rate; None where it is a schedule."""
+        """The learning rate; None if it is a schedule."""
         return None if self._rate is None else float(self._rate)
 
     def shared(self) -> dict[str, Any]:
-        """Return what is averaged, and the learning rate."""
+        """Return the averaged part of the state, with the learning rate."""
         rate = np.float64(0.0 if self.rate is None else self.rate)
         weights, average = ([self._get(v) for v in some] for some in (self._weights, self._average))
         return {"weights": weights, "average": average, "moments": self._moments(), "rate": rate}
 
     def untrained(self) -> dict[str, Any]:
-        """Return what a step changes without a gradient."""
+        """Return the variables that a step changes without a gradient."""
         return {"rest": [self._get(v) for v in self._weights[self.trained :]], "moments": self._moments()}
 
     def own(self, *, fresh: bool = False) -> dict[str, Any]:
-        """Return what a shard keeps; `fresh` before its first round, which begins with random numbers of its own."""
+        """Return the part that a shard keeps; `fresh` before its first round, in which it gets seeds of its own."""
         return {"own": [self._get(v) for v in self._kept], "fresh": np.uint8(fresh)}
 
     def put(self, state: dict[str, Any], mine: dict[str, Any] | None = None) -> None:
-        """Write what is averaged, and what a shard keeps."""
+        """Write the averaged part, and the part that a shard keeps."""
         for variable, value in zip(self._weights, state["weights"], strict=True):
             self._set(variable, value)
         for variable, value in zip(self._average, state["average"], strict=True):
@@ -88,21 +88,21 @@ class Variables:
         self._read.clear()
 
     def put_own(self, mine: dict[str, Any]) -> None:
-        """Write what a shard keeps."""
+        """Write the part that a shard keeps."""
         for variable, value in zip(self._kept, mine["own"], strict=True):
             self._set(variable, value)
 
     def slots(self) -> list[Values]:
-        """Return what the optimiser keeps."""
+        """Return the optimiser's slots."""
         return [self._get(v) for v in self._slots]
 
     def put_slots(self, slots: list[Values]) -> None:
-        """Write what the optimiser keeps."""
+        """Write the optimiser's slots."""
         for variable, value in zip(self._slots, slots, strict=True):
             self._set(variable, value)
 
     def own_apart(self, *, fresh: bool = False) -> dict[str, Any]:
-        """Return what a shard keeps where the optimiser isn't its own."""
+        """Return the part that a shard keeps if it has no optimiser of its own."""
         return {"apart": [self._get(v) for v in self._apart], "fresh": np.uint8(fresh)}
 
     def put_apart(self, mine: dict[str, Any]) -> None:
@@ -116,7 +116,7 @@ class Variables:
             self._rate.assign(rate)
 
     def reseed(self, shard: int) -> None:
-        """Give a shard random numbers of its own, for dropout and the like."""
+        """Give a shard random seeds of its own, for dropout and the like."""
         for variable in self._seeds():
             value = np.asarray(variable)
             variable.assign(value + np.asarray([shard, 0], value.dtype))
@@ -129,9 +129,9 @@ class Variables:
         return [[mean, variance + mean**2] for mean, variance in pairs]
 
     def _get(self, variable: Any) -> Values:
-        """Read a variable: a small one's value is remembered, as writing the same again takes most of a short round.
+        """Read a variable. A small one's value is remembered, since writing it unchanged takes most of a short round.
 
-        A large one is read where it lies, see `Backend.read`.
+        A large one is read in place if possible; see `Backend.read`.
         """
         value = backend().read(variable.value)
         if value.nbytes <= REMEMBERED:
@@ -145,7 +145,7 @@ class Variables:
 
 
 def build_optimizer(model: Any) -> None:
-    """Give a model's optimiser its variables, where it has one."""
+    """Build the variables of a model's optimiser, if it has one."""
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None and not optimizer.built:
         optimizer.build(model.trainable_variables)
