@@ -1,24 +1,43 @@
-"""Checks of arguments that are integers, which all layers share."""
+"""What arguments are: integers, NumPy's scalars; all layers share it."""
 
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from .errors import ArgumentError, bad
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-def is_integer(value: Any) -> bool:
+
+def is_integer(value: object) -> TypeGuard[int]:
     """Tell whether `operator.index` gives an integer that was meant as one; 0-d arrays may hold it."""
     if isinstance(value, int | np.integer):
         return not isinstance(value, bool)
     return getattr(value, "ndim", None) == 0 and getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u")
 
 
+def is_array(value: object) -> TypeGuard[NDArray[Any]]:
+    """Tell whether a value is an array of NumPy's; type checkers know nothing of its dtype by `isinstance`."""
+    return isinstance(value, np.ndarray)
+
+
+def is_numpy_scalar(value: object) -> TypeGuard[np.generic[Any]]:
+    """Tell whether a value is one of NumPy's own scalars."""
+    return isinstance(value, np.generic)
+
+
 def check_integer(
-    operation: str, argument: str, value: Any, least: int | None = None, most: int | None = None, *, expected: str = ""
+    operation: str,
+    argument: str,
+    value: object,
+    least: int | None = None,
+    most: int | None = None,
+    *,
+    expected: str = "",
 ) -> int:
     """Return an argument that is an integer within bounds.
 

@@ -9,7 +9,7 @@ from .errors import ArgumentError, bad
 from .migration_hints import COMPUTING, HINTS, KEYWORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from types import CodeType
 
 
@@ -43,7 +43,7 @@ def near(name: str, names: Iterable[str]) -> str:
 
 
 @aside
-def refuse(operation: str, unknown: dict[str, Any], expected: list[str]) -> None:
+def refuse(operation: str, unknown: Mapping[str, object], expected: list[str]) -> None:
     """Raise for keywords that an operation doesn't have, but for hints that may be ignored."""
     ignored = (*HINTS, *(COMPUTING[1] if operation in COMPUTING[0] else ()))
     for name, value in unknown.items():

@@ -83,7 +83,7 @@ class Slice:
         if self.step == 1:
             return self._plain_segments(out, source, chunk)
         base = out.start(chunk)
-        segments = []
+        segments: list[Segment] = []
         for block in self.rows(out, source, np.array([chunk])).items.tolist():
             begin, end = source.start(block), source.stop(block)
             edge = (begin, end - 1) if self.step > 0 else (end - 1, begin)
@@ -100,7 +100,7 @@ class Slice:
     def _plain_segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
         base = out.start(chunk) + self.start
         lo, hi = max(base, 0), min(out.stop(chunk) + self.start, source.length)
-        segments = []
+        segments: list[Segment] = []
         block = source.find(lo) if lo < hi else 0
         while lo < hi:
             begin, end = source.start(block), min(source.stop(block), hi)
@@ -128,7 +128,7 @@ class Window:
         """See `AxisMap`."""
         base = out.start(chunk)
         lo, hi = max(base, self.first) + self.shift, min(out.stop(chunk), self.stop) + self.shift
-        segments = []
+        segments: list[Segment] = []
         for block, take, begin in cut_run(lo, hi, source):
             put = begin - self.shift - base
             segments.append(Segment(block, take, slice(put, put + take.stop - take.start)))
@@ -177,7 +177,7 @@ class StridedPlace:
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
         """See `AxisMap`."""
         base = out.start(chunk)
-        segments = []
+        segments: list[Segment] = []
         for block, take, begin in cut_run(*self.span(base, out.stop(chunk), source.length), source):
             at = self.start + self.step * begin - base
             stop = at + self.step * (take.stop - take.start - 1) + 1
@@ -254,7 +254,7 @@ class Halo:
         """See `AxisMap`."""
         lo, hi = self.reach(source, chunk)
         n = source.length
-        segments = []
+        segments: list[Segment] = []
         for block in range(source.find(max(lo, 0)), source.find(min(hi, n) - 1) + 1):
             begin, end = max(lo, source.start(block)), min(hi, source.stop(block))
             shift = source.start(block)
@@ -288,7 +288,7 @@ def run_rows(row: Index, first: Index, last: Index, nrows: int, source: Axis) ->
 
 def cut_run(first: int, last: int, source: Axis) -> list[tuple[int, slice, int]]:
     """Cut a range of source positions by chunks: (chunk, slice within it, first position)."""
-    cuts = []
+    cuts: list[tuple[int, slice, int]] = []
     while first < last:
         block = int(source.find(first))
         begin, stop = int(source.start(block)), min(last, int(source.stop(block)))

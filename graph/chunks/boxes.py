@@ -48,7 +48,7 @@ def cut_axis(axis_map: AxisMap, out: Axis, source: Axis, chunk: int) -> Cuts | N
         base = out.start(chunk) + axis_map.start
         return cut_range(source, max(base, 0), min(out.stop(chunk) + axis_map.start, source.length), base)
     rows: list[tuple[int, int, int, int]] = []
-    steps = set()
+    steps: set[int] = set()
     for segment in axis_map.segments(out, source, chunk):
         take, put = segment.take, segment.put
         take = slice(take, take + 1, 1) if isinstance(take, int) else take

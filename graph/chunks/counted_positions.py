@@ -80,7 +80,7 @@ class Counted:
             return []
         ends = self.find(np.array([lo, hi - 1])) + np.array([0, 1])
         (first, last), (low, high) = ends.tolist(), self.before(ends).tolist()
-        segments, put = [], 0
+        segments, put = list[Segment](), 0
         for block, take, begin in cut_run(first, last, source):
             counts = self.counts[begin : begin + take.stop - take.start].astype(np.int64)
             counts[0] -= lo - low if begin == first else 0
@@ -113,7 +113,7 @@ class Marked:
         lo, hi = out.start(chunk), out.stop(chunk)
         (first,), (last,) = self._span(np.array([lo]), np.array([hi]))
         put = np.flatnonzero(self.marks.counts[lo + self.marks.begin : hi + self.marks.begin])
-        segments = []
+        segments: list[Segment] = []
         for block, take, begin in cut_run(int(first), int(last), source):
             at = begin - int(first)
             segments.append(Segment(block, take, put[at : at + take.stop - take.start]))

@@ -9,17 +9,20 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import is_array
 from ..errors import ChunksError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 Index = NDArray[np.int64]
+Positions = TypeVar("Positions", int, Index)
+"""One chunk or position, or an array of them."""
 TABLE = 1 << 14
 """Grids of at most so many blocks remember their blocks' shapes."""
 MANY = 32
@@ -54,7 +57,7 @@ class Axis:
     @classmethod
     def of_sizes(cls, sizes: Iterable[int]) -> Axis:
         """An axis of chunks of the given sizes; regular sizes are recognised."""
-        array = sizes.astype(np.int64) if isinstance(sizes, np.ndarray) else np.fromiter(sizes, np.int64)
+        array = sizes.astype(np.int64) if is_array(sizes) else np.fromiter(sizes, np.int64)
         if array.size == 0:
             return cls.regular(0, 1)
         bounds = np.concatenate([[0], np.cumsum(array)])
@@ -65,22 +68,15 @@ class Axis:
             return cls.regular(0, 1)
         return cls(length, 0, bounds)
 
-    @overload
-    def start(self, chunk: int) -> int: ...
-    @overload
-    def start(self, chunk: Index) -> Index: ...
-    def start(self, chunk: Any) -> Any:
+    def start(self, chunk: Positions) -> Positions:
         """First position of a chunk."""
         if self._bounds is None:
             return chunk * self.step
-        first = self._bounds[chunk]
-        return int(first) if isinstance(chunk, int) else first
+        bound: Any = self._bounds[chunk]
+        first: Positions = bound.item() if isinstance(chunk, int) else bound
+        return first
 
-    @overload
-    def stop(self, chunk: int) -> int: ...
-    @overload
-    def stop(self, chunk: Index) -> Index: ...
-    def stop(self, chunk: Any) -> Any:
+    def stop(self, chunk: Positions) -> Positions:
         """One past the last position of a chunk."""
         if self._bounds is not None:
             return self.start(chunk + 1)
@@ -88,24 +84,17 @@ class Axis:
             return min((chunk + 1) * self.step, self.length)
         return np.minimum((chunk + 1) * self.step, self.length)
 
-    @overload
-    def size(self, chunk: int) -> int: ...
-    @overload
-    def size(self, chunk: Index) -> Index: ...
-    def size(self, chunk: Any) -> Any:
+    def size(self, chunk: Positions) -> Positions:
         """Number of positions in a chunk."""
         return self.stop(chunk) - self.start(chunk)
 
-    @overload
-    def find(self, position: int) -> int: ...
-    @overload
-    def find(self, position: Index) -> Index: ...
-    def find(self, position: Any) -> Any:
+    def find(self, position: Positions) -> Positions:
         """The chunk that holds a position."""
         if self._bounds is None:
             return position // self.step
-        chunk = np.searchsorted(self._bounds, position, side="right") - 1
-        return int(chunk) if isinstance(position, int) else chunk
+        above: Any = np.searchsorted(self._bounds, position, side="right") - 1
+        chunk: Positions = above.item() if isinstance(position, int) else above
+        return chunk
 
     @property
     def largest(self) -> int:
@@ -225,7 +214,7 @@ class Grid:
 
     def index(self, block: int) -> tuple[int, ...]:
         """Block number to block index."""
-        out = []
+        out: list[int] = []
         for count in reversed(self.counts):
             block, k = divmod(block, count)
             out.append(k)
@@ -233,7 +222,7 @@ class Grid:
 
     def indices(self, blocks: Index) -> list[Index]:
         """Block numbers to block indices, an array for each axis."""
-        out = []
+        out: list[Index] = []
         for count in reversed(self.counts):
             out.append(blocks % count)
             blocks = blocks // count
@@ -295,7 +284,7 @@ class Grid:
             out *= axis.size(k)
         return out
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[tuple[int, int, bytes], ...]:
         """What tells this grid from another."""
         return tuple(a.key() for a in self.axes)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -21,8 +21,10 @@ from .grid import Axis, Grid, check_sizes
 
 LINE = 64
 """Bytes of a line of the processor's cache."""
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "K": 2**10, "M": 2**20, "G": 2**30}
+_UNITS = {
+    **{"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
+    **{"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "K": 2**10, "M": 2**20, "G": 2**30},
+}
 
 
 class FreeSizes(tuple[int, ...]):
@@ -57,7 +59,7 @@ def parse_bytes(text: str | float) -> int:
 
 def normalize(
     operation: str,
-    chunks: Any,
+    chunks: object,
     shape: Sequence[int],
     dtype: np.dtype[Any],
     limit: int,
@@ -103,16 +105,16 @@ def normalize(
     return Grid([a for a in axes if a is not None])
 
 
-def _per_axis(operation: str, chunks: Any, ndim: int, previous: Grid | None) -> list[Any]:
-    if isinstance(chunks, Mapping):
-        specs: list[Any] = list(previous.axes) if previous is not None else [-1] * ndim
+def _per_axis(operation: str, chunks: object, ndim: int, previous: Grid | None) -> list[object]:
+    if _is_mapping(chunks):
+        specs: list[object] = list(previous.axes) if previous is not None else [-1] * ndim
         for axis, spec in chunks.items():
-            if not isinstance(axis, int | np.integer) or not -ndim <= axis < ndim:
+            if not _is_number(axis) or not -ndim <= axis < ndim:
                 raise ChunksError(f"{operation}: argument 'chunks' names axis {axis!r}; the array has {ndim} axes")
             specs[int(axis)] = spec
         return specs
-    if isinstance(chunks, tuple | list):
-        if ndim == 1 and len(chunks) != 1 and all(isinstance(c, int | np.integer) for c in chunks):
+    if _is_listed(chunks):
+        if ndim == 1 and len(chunks) != 1 and all(_is_number(each) for each in chunks):
             return [tuple(chunks)]
         if len(chunks) != ndim:
             raise ChunksError(
@@ -122,18 +124,32 @@ def _per_axis(operation: str, chunks: Any, ndim: int, previous: Grid | None) -> 
     return [chunks] * ndim
 
 
-def _axis(operation: str, spec: Any, n: int, axis: int) -> Axis:
-    if spec is None or (isinstance(spec, int | np.integer) and spec == -1):
+def _axis(operation: str, spec: object, n: int, axis: int) -> Axis:
+    if spec is None or (_is_number(spec) and spec == -1):
         return Axis.whole(n)
-    if isinstance(spec, int | np.integer) and not isinstance(spec, bool) and (spec > 0 or spec == n == 0):
+    if _is_number(spec) and not isinstance(spec, bool) and (spec > 0 or spec == n == 0):
         return Axis.regular(n, max(1, int(spec)))
-    if isinstance(spec, tuple | list) and all(isinstance(s, int | np.integer) for s in spec):
-        check_sizes(operation, [int(s) for s in spec], n, axis)
-        return Axis.of_sizes(int(s) for s in spec).freed(isinstance(spec, FreeSizes))
+    if _is_listed(spec):
+        sizes = [int(size) for size in spec if _is_number(size)]
+        if len(sizes) == len(spec):
+            check_sizes(operation, sizes, n, axis)
+            return Axis.of_sizes(sizes).freed(isinstance(spec, FreeSizes))
     raise ChunksError(
         f"{operation}: argument 'chunks' is {spec!r} for axis {axis}; expected a positive integer, -1, None, "
         "'auto', bytes such as '64 MiB', or a tuple of chunk sizes"
     )
+
+
+def _is_number(value: object) -> TypeGuard[int]:
+    return isinstance(value, int | np.integer)
+
+
+def _is_listed(value: object) -> TypeGuard[tuple[object, ...] | list[object]]:
+    return isinstance(value, tuple | list)
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[object, object]]:
+    return isinstance(value, Mapping)
 
 
 def _limit(operation: str, spec: str) -> int:

@@ -134,7 +134,7 @@ class Runs:
             follow = bool((at[1:] == at[:-1] + length[:-1]).all())
             put = int(at[0]) - base if follow else _expand(at - base, at - base + length)
             return _take_segments(index, put, source, bool((first[1:] >= last[:-1]).all()))
-        segments = []
+        segments: list[Segment] = []
         for lo, hi, to in zip(first.tolist(), last.tolist(), at.tolist(), strict=True):
             for block, take, begin in cut_run(lo, hi, source):
                 put = to - base + begin - lo
@@ -191,7 +191,7 @@ class Periodic:
 
     def _within(self, lo: int, hi: int, base: int, source: Axis) -> list[Segment]:
         """Return the segments of a part of one turn: a position that is cut off on either side, and whole ones."""
-        segments, n, size = [], source.length, self.copies
+        segments, n, size = list[Segment](), source.length, self.copies
         first, last = min(hi, -(-lo // size) * size), max(lo, hi // size * size)
         for a, b in ((lo, first), (last, hi)) if first <= last else ((lo, hi),):
             if b > a:
@@ -238,7 +238,7 @@ def _take_segments(index: Index, put: Index | int, source: Axis, ascend: bool) -
         begins = np.append(0, np.flatnonzero(np.diff(code)) + 1)
         blocks = code[begins]
     starts, borders = source.start(blocks), pairwise([*begins.tolist(), len(index)])
-    segments = []
+    segments: list[Segment] = []
     for block, start, (lo, hi) in zip(blocks.tolist(), starts.tolist(), borders, strict=True):
         if hi > lo:
             where = slice(put + lo, put + hi) if isinstance(put, int) else put[lo:hi]

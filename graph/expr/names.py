@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import is_array
 from .origin import find_origin
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _RUN, _RUNS = 256, 64
 
 _seed = b""
 _alone = threading.local()
-_times: Counter[tuple[Any, ...]] = Counter()
+_times: Counter[tuple[object, ...]] = Counter()
 _numbers = itertools.count()
 _process = os.urandom(8).hex()
 
@@ -71,7 +72,7 @@ def number(purpose: str) -> int:
     return int.from_bytes(_next(purpose)[:7]) if agreed() else next(_numbers)
 
 
-def name_array(array: Any, file: object = None) -> tuple[Any, ...]:
+def name_array(array: object, file: object = None) -> tuple[object, ...]:
     """Return the name of an array that the user has handed in.
 
     Alone its identity names it. Where processes agree its content does: all elements of a small one; some of a large
@@ -81,7 +82,7 @@ def name_array(array: Any, file: object = None) -> tuple[Any, ...]:
         return _process, os.getpid(), next(_numbers)
     if file is not None:
         return _count("file", _digest(pickle.dumps(file, 5)))
-    if not isinstance(array, np.ndarray):
+    if not is_array(array):
         looks = getattr(array, "shape", None), str(getattr(array, "dtype", None))
         return type(array).__name__, repr(looks), _next("source")
     head = f"{array.dtype!r} {array.shape}".encode()
@@ -90,7 +91,7 @@ def name_array(array: Any, file: object = None) -> tuple[Any, ...]:
     return _count("sample", _digest(head, array.flat[_sample(array.size)].tobytes()))
 
 
-def digest(*parts: Any) -> str:
+def digest(*parts: object) -> str:
     """Return a name of plain values, or of what has a name as text."""
     return _digest(repr(parts).encode()).hex()
 
@@ -102,7 +103,7 @@ def _next(purpose: str) -> bytes:
     return _digest(_seed, repr(key).encode())
 
 
-def _count(*key: Any) -> tuple[Any, ...]:
+def _count(*key: object) -> tuple[object, ...]:
     _times[key] += 1
     return (*key, _times[key])
 

@@ -14,7 +14,7 @@ import threading
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +61,8 @@ def _cell(file: str) -> str:
     shell = sys.modules.get("IPython")
     if shell is None or (running := shell.get_ipython()) is None:
         return ""
-    named = getattr(getattr(running, "compile", None), "format_code_name", lambda _: None)(file)
+    name = getattr(getattr(running, "compile", None), "format_code_name", None)
+    named = None if name is None else name(file)
     return " ".join(named).lower().replace("in[", "In[") if named else ""
 
 
@@ -80,7 +81,7 @@ _ours: dict[int, CodeType] = {}
 _words: set[str] = set()
 
 
-def publish(function: Any, naming: Naming) -> None:
+def publish(function: Callable[..., object], naming: Naming) -> None:
     """Note that users call a function, and by what name; the code is kept, so that its identity stays its own."""
     code = inspect.unwrap(function).__code__  # decorated functions share the decorator's
     _named.setdefault(id(code), (code, naming))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError
 from .expr import Expr, walk
@@ -13,7 +13,13 @@ from .expr import Expr, walk
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ..chunks.grid import Grid
+    from .expr import DType
+    from .origin import Origin
+
 _threads = threading.local()
+_Packed = tuple[bytes, list[pickle.PickleBuffer]]
+_Row = tuple[_Packed, tuple[int, ...], "Grid", "DType", "Origin", str]
 
 
 @contextmanager
@@ -31,7 +37,7 @@ def is_travelling() -> bool:
     return getattr(_threads, "on", False)
 
 
-def dump(value: object, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
+def dump(value: object, buffer_callback: Callable[[pickle.PickleBuffer], object] | None = None) -> bytes:
     """Return a pickle of what other threads may look at meanwhile.
 
     What follows from an immutable object is found when it is first asked for, and kept with it. Where another thread
@@ -45,12 +51,13 @@ def dump(value: object, buffer_callback: Callable[[pickle.PickleBuffer], Any] | 
             if "changed size during iteration" not in str(error):
                 raise
         else:
-            for each in buffers:
-                buffer_callback(each)  # type: ignore[misc]
+            if buffer_callback is not None:
+                for each in buffers:
+                    buffer_callback(each)
             return packed
 
 
-def pack(root: Expr) -> list[tuple[Any, ...]]:
+def pack(root: Expr) -> list[_Row]:
     """Return an expression as plain rows, operands before their users: chains may be longer than Python's stack.
 
     Raises
@@ -58,7 +65,7 @@ def pack(root: Expr) -> list[tuple[Any, ...]]:
     ArgumentError
         A part of it lives in this process alone.
     """
-    rows: list[tuple[Any, ...]] = []
+    rows: list[_Row] = []
     at: dict[str, int] = {}
     for node in walk([root]):
         at[node.token] = len(rows)
@@ -67,7 +74,7 @@ def pack(root: Expr) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _pack_op(node: Expr) -> tuple[bytes, list[pickle.PickleBuffer]]:
+def _pack_op(node: Expr) -> _Packed:
     """Return an operation's pickle; arrays' memory stays where it is until the whole is pickled."""
     buffers: list[pickle.PickleBuffer] = []
     try:
@@ -80,7 +87,7 @@ def _pack_op(node: Expr) -> tuple[bytes, list[pickle.PickleBuffer]]:
         ) from error
 
 
-def unpack(rows: list[tuple[Any, ...]]) -> Expr:
+def unpack(rows: list[_Row]) -> Expr:
     """Return the expression of such rows."""
     nodes: list[Expr] = []
     for (head, buffers), operands, grid, dtype, origin, token in rows:

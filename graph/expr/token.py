@@ -21,7 +21,7 @@ LARGE = 1 << 16
 """Bytes of an array from which on it is named by a digest of its own."""
 
 
-def token_of(*parts: Any) -> str:
+def token_of(*parts: object) -> str:
     """Return the name of a sequence of plain values, dtypes, grids, small arrays and frozen dataclasses."""
     encoded: list[bytes] = []
     for part in parts:
@@ -29,7 +29,7 @@ def token_of(*parts: Any) -> str:
     return blake2b(b"".join(encoded), digest_size=16).hexdigest()
 
 
-def name_node(form: str, given: tuple[Any, ...], operands: list[str]) -> str:
+def name_node(form: str, given: tuple[object, ...], operands: list[str]) -> str:
     """Return the name of a form over operands, by their names, with what is put into it."""
     encoded = [f"{form} {len(operands)} {' '.join(operands)}\0".encode()]
     for part in given:
@@ -37,15 +37,15 @@ def name_node(form: str, given: tuple[Any, ...], operands: list[str]) -> str:
     return blake2b(b"".join(encoded), digest_size=16).hexdigest()
 
 
-def _feed(found: list[bytes], part: Any) -> None:
+def _feed(found: list[bytes], part: object) -> None:
     """Add what tells a value from all others, its type before it."""
-    kind: Any = type(part)
+    kind = type(part)
     head, encode = _known.get(kind) or _choose(kind)
     found.append(head)
     encode(found, part)
 
 
-def _plain(found: list[bytes], part: Any) -> None:
+def _plain(found: list[bytes], part: object) -> None:
     found.append(f"{part!r}\0".encode())
 
 
@@ -53,7 +53,7 @@ def _bytes(found: list[bytes], part: bytes) -> None:
     found.append(b"%d\0" % len(part) + part)
 
 
-def _sequence(found: list[bytes], part: Sequence[Any]) -> None:
+def _sequence(found: list[bytes], part: Sequence[object]) -> None:
     found.append(b"%d\0" % len(part))
     for item in part:
         _feed(found, item)
@@ -123,7 +123,7 @@ _Encode = Callable[[list[bytes], Any], None]
 _KINDS: tuple[tuple[Any, _Encode], ...] = (
     (bytes, _bytes),
     (bool | int | float | complex | str | type(None), _plain),
-    (tuple | list, _sequence),
+    ((tuple, list), _sequence),
     (Axis, _axis),
     (Grid, _grid),
     (np.dtype, _dtype),
@@ -134,8 +134,8 @@ _known: dict[type, tuple[bytes, _Encode]] = {}
 """How values of a type are named, as far as some came: looking through `_KINDS` takes longer than naming."""
 
 
-def _choose(kind: Any) -> tuple[bytes, _Encode]:
-    name: str = kind.__name__
+def _choose(kind: type) -> tuple[bytes, _Encode]:
+    name = kind.__name__
     encode = next((encode for kinds, encode in _KINDS if issubclass(kind, kinds)), None)
     if encode is None and hasattr(kind, "token_key"):
         encode = _keyed
@@ -151,7 +151,7 @@ def _by_fields(kind: Any) -> _Encode:
     """Return what names a dataclass's values by those of its fields that name them."""
     names = tuple(field.name for field in fields(kind) if field.metadata.get("token", True))
 
-    def encode(found: list[bytes], part: Any) -> None:
+    def encode(found: list[bytes], part: object) -> None:
         for name in names:
             _feed(found, getattr(part, name))
 

@@ -63,7 +63,7 @@ class Contract(Op):
         where = dict(zip(self.out, index, strict=True))
         counts = self.inner_counts(left)
         total, span = math.prod(counts), self.span(left)
-        pairs = []
+        pairs: list[tuple[int, int]] = []
         for k in range(part * span, min(total, (part + 1) * span)):
             where |= dict(zip(self.summed, (int(i) for i in np.unravel_index(k, counts)), strict=True))
             pairs.append((left.number([where[a] for a in self.left]), right.number([where[a] for a in self.right])))
@@ -80,7 +80,7 @@ class Contract(Op):
         inner = np.unravel_index(np.minimum(k, total - 1), counts) if counts else ()
         where = {label: i[:, None] for label, i in zip(self.out, index, strict=True)}
         where |= dict(zip(self.summed, inner, strict=True))
-        both = []
+        both: list[Rows] = []
         for labels, grid in ((self.left, left), (self.right, right)):
             number = np.broadcast_to(grid.number([where[a] for a in labels]), k.shape)
             both.append(Rows(np.concatenate([[0], np.cumsum(valid.sum(1))]), number[valid]))

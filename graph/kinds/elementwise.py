@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import is_numpy_scalar
 from ..expr.expr import DType, Op
 
 
@@ -49,7 +50,7 @@ class Elementwise(Op):
 
 def kind_of(value: object) -> object:
     """Return what tells how a scalar is computed with, whatever its value."""
-    return value.dtype if isinstance(value, np.generic) else type(value).__name__
+    return value.dtype if is_numpy_scalar(value) else type(value).__name__
 
 
 def result_dtype(function: str, args: list[DType | bool | int | float | complex | np.generic]) -> DType:

@@ -115,7 +115,7 @@ class Gang(Op):
 
 def _ends(out: GangOutput, members: int, member: int) -> Index:
     begin, end = share(out.grid.nblocks, members)[member : member + 2]
-    sizes = out.grid.block_sizes(np.arange(begin, end)) * out.dtype.itemsize
+    sizes = out.grid.block_sizes(np.arange(int(begin), int(end))) * out.dtype.itemsize
     ends: Index = np.concatenate([[0], np.cumsum(-(-sizes // LINE) * LINE)]).astype(np.int64)
     return ends
 

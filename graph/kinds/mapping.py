@@ -21,10 +21,10 @@ class Payload:
     def __init__(self, name: str, pickled: bytes, digest: str, used: tuple[object, ...] = ()) -> None:
         self.name, self.pickled, self.digest, self.used = name, pickled, digest, used
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Payload, (self.name, self.pickled, self.digest)
 
-    def token_key(self) -> tuple[Any, ...]:
+    def token_key(self) -> tuple[object, ...]:
         """Name by content."""
         return (self.name, self.digest)
 

@@ -25,6 +25,8 @@ from ..lowering.interned import recurs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..chunks.boxes import Cuts
+
 ONE = Axis.whole(1)
 """Stands for the result's axis where a map fixes one position of the source."""
 
@@ -106,9 +108,9 @@ class Move(Op):
         if first is not None:
             items = sources[0].number([at + k for at, k in zip(first, index, strict=True)])
             return (Rows(np.arange(len(blocks) + 1), np.broadcast_to(np.asarray(items, np.int64), blocks.shape)),)
-        out = []
+        out: list[Rows] = []
         for route, source in zip(self.routes, sources, strict=True):
-            per_axis = []
+            per_axis: list[Rows] = []
             for (target, axis_map), axis in zip(route.axes, source.axes, strict=True):
                 if target is None:
                     per_axis.append(axis_map.rows(ONE, axis, np.zeros(len(blocks), np.int64)))
@@ -123,7 +125,7 @@ class Move(Op):
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
         """See `graph.chunks.block_reads.Access`."""
         index = domain.index(block)
-        pieces = []
+        pieces: list[Piece] = []
         for number in self._leading(domain, index):
             route, source = self.routes[number], sources[number]
             order, shape = route.order, self._expand_shape(domain, route.targets)
@@ -150,12 +152,12 @@ class Move(Op):
     def boxes(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Boxes] | None:
         """Return the same pieces as arrays; None where some are no boxes that go to boxes."""
         index, shape = domain.index(block), domain.block_shape(block)
-        strides, boxes = strides_of(shape), []
+        strides, boxes = strides_of(shape), list[Boxes]()
         for number in self._leading(domain, index):
             route, source = self.routes[number], sources[number]
             if any(n != 1 for a, n in enumerate(shape) if a not in route.targets):
                 return None
-            cuts = []
+            cuts: list[Cuts] = []
             for (a, axis_map), axis in zip(route.axes, source.axes, strict=True):
                 out, k = (ONE, 0) if a is None else (domain.axes[a], index[a])
                 if (cut := cut_axis(axis_map, out, axis, k)) is None:
@@ -169,7 +171,8 @@ class Move(Op):
     def _starts(self) -> Index:
         """Where each of the operands that are joined begins."""
         assert self.joins is not None
-        return np.array([-route.axes[self.joins][1].start for route in self.routes], np.int64)  # type: ignore[attr-defined]
+        maps = [route.axes[self.joins][1] for route in self.routes]
+        return np.array([-axis_map.start for axis_map in maps if isinstance(axis_map, Slice)], np.int64)
 
     def _leading(self, domain: Grid, index: tuple[int, ...]) -> range:
         """Return the numbers of the operands that may have part in a block."""
@@ -199,8 +202,9 @@ class Move(Op):
             return None if at is None else [WholePart(0, at, np.arange(len(blocks)))]
         first = domain.axes[self.joins].start(index[self.joins])
         operand = np.searchsorted(self._starts, first, side="right") - 1
-        parts = []
-        for k in distinct(operand).tolist():
+        parts: list[WholePart] = []
+        numbers: list[int] = distinct(operand).tolist()
+        for k in numbers:
             mine = np.flatnonzero(operand == k)
             at = _whole_blocks(routes[k], domain, sources[k], [i[mine] for i in index])
             if at is None:
@@ -211,7 +215,7 @@ class Move(Op):
     def _joined_parts(self, domain: Grid, sources: tuple[Grid, ...], index: list[Index]) -> list[WholePart] | None:
         """Return the same where blocks are several of the operands' that follow each other."""
         assert self.joins is not None
-        out, parts = domain.axes[self.joins], []
+        out, parts = domain.axes[self.joins], list[WholePart]()
         for j in distinct(index[self.joins]).tolist():
             mine = np.flatnonzero(index[self.joins] == j)
             inside = [i[mine] for i in index]
@@ -238,7 +242,7 @@ class Move(Op):
         """
         if len(self.routes) != 1 or len(self.routes[0].axes) != domain.ndim:
             return None
-        index = []
+        index: list[int] = []
         for i, (a, axis_map) in enumerate(self.routes[0].axes):
             at = (
                 _first_chunk(axis_map, domain.axes[i], source.axes[i])
@@ -298,10 +302,10 @@ def _repeated(piece: Piece, along: dict[int, Segment], domain: Grid, block: int)
     """Return a piece that is put several times: each axis of the target is seen as turns, positions and copies."""
     shape: list[int] = []
     seen: list[int] = []
-    put: list[Any] = []
-    for a, (where, n) in enumerate(zip(piece.put, domain.block_shape(block), strict=True)):
+    put: list[slice] = []
+    target = [where for where in piece.put if isinstance(where, slice)]
+    for a, (where, n) in enumerate(zip(target, domain.block_shape(block), strict=True)):
         segment = along.get(a)
-        assert isinstance(where, slice)
         if segment is None or segment.seen is None:
             shape.append(1 if segment is None else -1)
             seen.append(len(range(*where.indices(n))))
@@ -310,7 +314,7 @@ def _repeated(piece: Piece, along: dict[int, Segment], domain: Grid, block: int)
             shape += (1, -1, 1)
             seen += segment.seen
             put += (slice(None), segment.within or slice(None), slice(None))
-    return piece._replace(shape=tuple(shape), put=tuple(put), into=Into(piece.put, tuple(seen)))  # type: ignore[arg-type]
+    return piece._replace(shape=tuple(shape), put=tuple(put), into=Into(tuple(target), tuple(seen)))
 
 
 def _whole_blocks(
@@ -358,7 +362,7 @@ def _first_chunk(axis_map: Slice, out: Axis, source: Axis) -> int | None:
 
 def _segments(route: Route, domain: Grid, source: Grid, index: tuple[int, ...]) -> list[list[Segment]] | None:
     """Return the segments along each axis of an operand, or None where it has no part in a block."""
-    segments = []
+    segments: list[list[Segment]] = []
     for (a, axis_map), axis in zip(route.axes, source.axes, strict=True):
         mine = axis_map.segments(domain.axes[a], axis, index[a]) if a is not None else axis_map.segments(ONE, axis, 0)
         if not mine:
@@ -381,7 +385,7 @@ def spread_rows(axis_map: AxisMap, out: Axis, source: Axis, chunks: Index) -> Ro
 
 def join_operands(name: str, lengths: Sequence[int], ndim: int, at: int) -> Move:
     """Return the move that joins operands of these lengths along an axis."""
-    routes, begin = [], 0
+    routes, begin = list[Route](), 0
     for length in lengths:
         routes.append(Route(tuple([(i, Slice(-begin if i == at else 0)) for i in range(ndim)])))
         begin += length

@@ -64,7 +64,7 @@ def _others(axes: tuple[int, ...], ndim: int) -> list[int]:
 
 def _chunks_of(code: Index, axes: Sequence[Axis]) -> list[Index]:
     """Return the chunk along each indexed axis for blocks of their grid."""
-    chunks = []
+    chunks: list[Index] = []
     for axis in reversed(axes):
         chunks.append(code % axis.count)
         code = code // axis.count
@@ -126,7 +126,7 @@ class TakePoints(Op):
         segments = [axis_map.segments(target, source.axes[a], chunk) for axis_map, target, a, chunk in axis_maps]
         mine = [i[lo:hi] for i in self.index]
         order = (*range(1, self.at + 1), 0, *range(self.at + 1, domain.ndim)) if self.at else None
-        pieces = []
+        pieces: list[Piece] = []
         for _, where in group_positions(block_codes([source.axes[a] for a in self.axes], mine)):
             take: list[Any] = [None] * source.ndim
             number = 0

@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..chunks.block_reads import Into, Piece, Rows, concatenate_ranges, product_rows
-from ..chunks.boxes import cross, cut_range, strides_of
-from ..chunks.grid import Axis, Grid
+from ..chunks.boxes import Boxes, cross, cut_range, strides_of
+from ..chunks.grid import Axis, Grid, Index
 from ..expr.expr import Op
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..chunks.boxes import Boxes
-    from ..chunks.grid import Index
-
-Groups = tuple[tuple[tuple[int, int], tuple[int, int]], ...]
+Group = tuple[tuple[int, int], tuple[int, int]]
+Groups = tuple[Group, ...]
 Segments = list[tuple[int, slice, slice]]
 Box = tuple[slice, list[tuple[int, int]]]
 """A box of some axes: where it goes in a flat range, and its range along each axis."""
@@ -48,7 +46,7 @@ class Reshape(Op):
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
         """See `graph.chunks.block_reads.Access`."""
         (source,) = sources
-        index, counts, group_rows = domain.indices(blocks), [], []
+        index, counts, group_rows = domain.indices(blocks), list[int](), list[Rows]()
         for (slo, shi), (tlo, thi) in self.groups:
             axes = domain.axes[tlo:thi]
             run, back = np.unique(Grid(axes).number(index[tlo:thi]) if axes else blocks * 0, return_inverse=True)
@@ -64,7 +62,7 @@ class Reshape(Op):
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
         """See `graph.chunks.block_reads.Access`."""
         (source,) = sources
-        pieces = []
+        pieces: list[Piece] = []
         for chosen in self._boxes_in_groups(domain, source, block):
             ranges = [ends for _, mine in chosen for ends in mine]
             into = Into(tuple(at for at, _ in chosen), tuple(stop - start for start, stop in ranges))
@@ -80,11 +78,11 @@ class Reshape(Op):
     def boxes(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Boxes]:
         """Return the same pieces as arrays."""
         (source,) = sources
-        strides, boxes = strides_of(self.target_shape(domain, block)), []
+        strides, boxes = strides_of(self.target_shape(domain, block)), list[Boxes]()
         for chosen in self._boxes_in_groups(domain, source, block):
             ranges = [ends for _, mine in chosen for ends in mine]
             cuts = [cut_range(axis, *ends, ends[0]) for axis, ends in zip(source.axes, ranges, strict=True)]
-            apart = []
+            apart: list[int] = []
             for stride, (_, mine) in zip(strides, chosen, strict=True):
                 apart += [stride * n for n in strides_of([stop - start for start, stop in mine])]
             first = sum([at.start * stride for stride, (at, _) in zip(strides, chosen, strict=True)])
@@ -93,7 +91,7 @@ class Reshape(Op):
 
     def _boxes_in_groups(self, domain: Grid, source: Grid, block: int) -> Iterator[tuple[Box, ...]]:
         """Yield a box for each group of axes, in all combinations, that make up a block."""
-        index, per_group = domain.index(block), []
+        index, per_group = domain.index(block), list[list[Box]]()
         for (slo, shi), (tlo, thi) in self.groups:
             lo, size = 0, 1
             for axis, k in zip(domain.axes[tlo:thi], index[tlo:thi], strict=True):
@@ -138,7 +136,7 @@ def _run_rows(axes: tuple[Axis, ...], lo: Index, hi: Index) -> Rows:
     if not axes:
         return Rows(np.concatenate([[0], np.cumsum(hi > lo)]), row * 0)
     lo, hi, inner = lo[row], hi[row], _inner(axes)
-    rows, numbers = [], []
+    rows, numbers = list[Index](), list[Index]()
     for depth, size in enumerate(inner):
         first, last = -(-lo // size), hi // size
         whole = first < last
@@ -198,7 +196,8 @@ def _boxes(axes: tuple[Axis, ...], lo: int, hi: int) -> list[Box]:
 
 def _segments(axis: Axis, start: int, stop: int) -> Segments:
     """Return what a range has of each chunk: (chunk, positions within it, positions within the range)."""
-    segments, at = [], start
+    segments: Segments = []
+    at = start
     while at < stop:
         k = axis.find(at)
         shift, end = axis.start(k), min(stop, axis.stop(k))
@@ -209,7 +208,7 @@ def _segments(axis: Axis, start: int, stop: int) -> Segments:
 
 def reshape_groups(source: tuple[int, ...], target: tuple[int, ...]) -> Groups:
     """Return the shortest runs of axes of two shapes of one size that hold the same elements."""
-    groups, i, j = [], 0, 0
+    groups, i, j = list[Group](), 0, 0
     while i < len(source) or j < len(target):
         i0, j0 = i, j
         a = source[i] if i < len(source) else 1

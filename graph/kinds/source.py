@@ -105,7 +105,7 @@ class HostData:
         in_place: bool,
         file: object = None,
         label: str = "from_array",
-        lock: Any = None,
+        lock: object = None,
         chunks: tuple[int, ...] = (),
     ) -> None:
         self.array = array
@@ -136,11 +136,11 @@ class HostData:
         """Whether reading it keeps a processor busy, and waits for nothing."""
         return bool(getattr(self.file, "near", False))
 
-    def token_key(self) -> tuple[Any, ...]:
+    def token_key(self) -> tuple[object, ...]:
         """Name by identity: two arrays with the same content are two sources."""
         return self.name
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         array = None
         if self.file is None:
             if not is_travelling() or type(self.array) is not np.ndarray:

@@ -54,7 +54,7 @@ class View(Source):
                 indexed[a] if a in indexed else _map_positions(next(axis_maps), next(others), n)
                 for a, n in enumerate(self.shape)
             ]
-        led = []
+        led: list[Index] = []
         for (slo, shi), (tlo, thi) in op.groups:
             flat = still
             for n, p in zip(shape[tlo:thi], positions[tlo:thi], strict=True):

@@ -10,10 +10,9 @@ from __future__ import annotations
 import struct
 from collections import OrderedDict
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from ..arguments import is_numpy_scalar
 from ..chunks.block_reads import ByBlock
 from ..expr.expr import Op
 from ..expr.token import token_of
@@ -84,7 +83,7 @@ def _describe_value(value: Value) -> Hashable:
             return None
         return access, value.inputs, value.dtype, value.full, value.frame, value.axes
     if isinstance(value, Generate):
-        source: Any = value.source
+        source = value.source
         if isinstance(source, Full):
             description: Hashable = (type(source), _describe_scalar(source.value))
         elif isinstance(source, Inside):
@@ -95,8 +94,8 @@ def _describe_value(value: Value) -> Hashable:
     return None
 
 
-def _describe_scalar(value: Any) -> Hashable:
-    if isinstance(value, np.generic):
+def _describe_scalar(value: object) -> Hashable:
+    if is_numpy_scalar(value):
         return value.dtype, value.tobytes()
     if isinstance(value, complex):
         return "complex", struct.pack("dd", value.real, value.imag)

@@ -225,7 +225,7 @@ class Stage:
         """Blocks of the domain that a block of the result covers, in C order."""
         if self.program.level is None:
             return np.array([block])
-        ranges = []
+        ranges: list[Index] = []
         for g, size, n in zip(_unravel(block, self.group_counts), self.groups, self.domain.counts, strict=True):
             ranges.append(ascending(g * size, min((g + 1) * size, n)))
         number: Index = ranges[0] if ranges else np.zeros(1, np.int64)
@@ -346,7 +346,7 @@ def relations(stages: Sequence[Stage], sizes: Mapping[str, int]) -> dict[str, Re
     """Return what stages read, by token; `sizes` has how many blocks a task covers of inputs that aren't among them."""
     sizes = {**sizes, **{stage.token: stage.blocks_per_task for stage in stages}}
     known: dict[Hashable, list[Rows]] = {}
-    reads = {}
+    reads: dict[str, Reads] = {}
     for stage in stages:
         input_sizes = tuple([sizes[token] for token in stage.inputs])
         reads[stage.token] = input_sizes, _reads_alike(stage, input_sizes, known)
@@ -395,7 +395,7 @@ def _is_single(stage: Stage) -> bool:
 
 
 def _unravel(block: int, counts: tuple[int, ...]) -> tuple[int, ...]:
-    out = []
+    out: list[int] = []
     for count in reversed(counts):
         block, k = divmod(block, count)
         out.append(k)

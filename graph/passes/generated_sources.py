@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..kinds.move import Move
+from ..kinds.points import TakePoints
+from ..kinds.reshape import Reshape
 from ..kinds.source import Eye, Full, Inside, Ramp, Source
 from ..kinds.view import View, leads_back, shift_of
 
@@ -46,8 +48,9 @@ def find_generated(
                 once = asked <= operand.grid.size and all(_in_runs(u) for u, _ in users[operand.token])
                 if operand.token in roots or not (few or once):
                     continue
+            assert isinstance(node.op, Move | TakePoints | Reshape)
             whole = isinstance(below, Full)
-            sources[node.token] = below if whole else View(below, node.operands[0].shape, node.op)  # type: ignore[arg-type]
+            sources[node.token] = below if whole else View(below, node.operands[0].shape, node.op)
     return sources
 
 

@@ -129,7 +129,7 @@ def _cut_route(node: Expr, number: int) -> list[_Cut]:
     source = node.operands[number]
     if not isinstance(node.op, Move):
         return [_Cut(Slice(), n, Slice()) for n in source.shape]
-    cuts = []
+    cuts: list[_Cut] = []
     for (target, axis_map), length in zip(node.op.routes[number].axes, source.shape, strict=True):
         cut = _Cut(Slice(), length, axis_map)
         if isinstance(axis_map, Fixed):
@@ -144,7 +144,7 @@ def _cut_route(node: Expr, number: int) -> list[_Cut]:
 
 def _hold_part(source: Expr, cuts: list[_Cut], route: Route) -> tuple[Expr, Route]:
     """Return a copy of the slices of a source, cut where its chunks end, and the route that reads it."""
-    axes = []
+    axes: list[Axis] = []
     for cut, axis in zip(cuts, source.grid.axes, strict=True):
         borders = np.append(axis.start(np.arange(axis.count)), axis.length)
         inside = np.clip(-((cut.slice.start - borders) // cut.slice.step), 0, cut.length)
@@ -164,7 +164,7 @@ def find_read_often(stages: list[Stage], room: int) -> dict[str, Copy]:
     copies = _find_read_in_scraps(stages, room)
     past: dict[str, frozenset[str]] = {}  # the sources that were read for what each stage makes
     for stage in stages if sources else ():
-        before = frozenset().union(*(past.get(token, ()) for token in stage.inputs))
+        before = frozenset[str]().union(*(past.get(token, ()) for token in stage.inputs))
         past[stage.token] = before | {token for token in stage.inputs if token in sources}
         for token in dict.fromkeys(stage.inputs):
             source = sources.get(token)

@@ -78,7 +78,7 @@ def _points(node: Expr) -> list[tuple[int, ...]]:
     if not isinstance(op, Move) or not op.sets_elements:
         return []
     every = tuple(range(node.grid.ndim))
-    points = []
+    points: list[tuple[int, ...]] = []
     for route in op.routes[1:]:
         at = [axis_map.start for _, axis_map in route.axes if isinstance(axis_map, Spread) and axis_map.count == 1]
         if len(at) != len(every) or not every or route.targets != every:
@@ -101,7 +101,7 @@ def _kind_of_lines(node: Expr) -> _Lines | None:
     op, ndim = node.op, node.grid.ndim
     if not isinstance(op, Move) or not op.sets_elements or len(op.routes) < 2:
         return None
-    kinds = set()
+    kinds: set[_Lines] = set()
     for route, value in zip(op.routes[1:], node.operands[1:], strict=True):
         maps = [axis_map for _, axis_map in route.axes]
         single = [a for a, m in enumerate(maps) if isinstance(m, Spread) and m.count == 1 and value.shape[a] == 1]
@@ -156,7 +156,7 @@ def _scatter_values(node: Expr, base: Expr, points: list[tuple[int, ...]], value
     along = Axis.of_sizes(counts[counts > 0]) if (counts := np.diff(bounds)).size else Axis.regular(0, 1)
     ones = [Axis.whole(1)] * (ndim - 1)
     op = join_operands("setitem", [1] * len(kept), ndim, 0)
-    line = Expr(op, tuple(values[k] for k in kept.tolist()), Grid([along, *ones]), node.dtype, node.origin)
+    line = Expr(op, tuple(values[int(k)] for k in kept), Grid([along, *ones]), node.dtype, node.origin)
     if ndim > 1:
         first = Move("setitem", (Route(((0, Slice()), *((None, Fixed(0)),) * (ndim - 1))),))
         line = Expr(first, (line,), Grid([along]), node.dtype, node.origin)

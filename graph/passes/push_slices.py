@@ -155,7 +155,7 @@ class _Shifting:
 
     def _operands(self, node: Expr, by: tuple[int, ...], grid: Grid, deep: int) -> tuple[Expr, ...]:
         """Return a node's operands so shifted; where one element serves all positions it stays."""
-        operands = []
+        operands: list[Expr] = []
         for child in node.operands:
             skipped = node.grid.ndim - child.grid.ndim
             wide = [n == 1 and m != 1 for n, m in zip(child.shape, node.shape[skipped:], strict=True)]

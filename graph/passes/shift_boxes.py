@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -72,7 +72,7 @@ def _find_patches(op: Move, operands: tuple[Expr, ...], node: Expr) -> list[Patc
     for number, (route, operand) in enumerate(zip(op.routes, operands, strict=True)):
         if route.targets != tuple(range(ndim)) or len(route.axes) != ndim or operand.dtype != node.dtype:
             return None
-        along = []
+        along: list[list[tuple[int, int, int]]] = []
         for (_, axis_map), length, n in zip(route.axes, operand.shape, node.shape, strict=True):
             runs = _runs(axis_map, length, n)
             if runs is None:
@@ -164,7 +164,8 @@ def _compose(
         if not inner:
             candidates.append(((patch.operand, None), operand, patch))
             continue
-        if operand.op.fill is not None and any(meet(patch.box, other.box) for other in mine[:i]):  # type: ignore[attr-defined]
+        fill = operand.op.fill if isinstance(operand.op, Move) else None
+        if fill is not None and any(meet(patch.box, other.box) for other in mine[:i]):
             return None
         candidates += [
             ((patch.operand, p.operand), operand.operands[p.operand], q)
@@ -200,7 +201,7 @@ def _own_patches(node: Expr) -> list[Patch] | None:
 
 def _through(outer: Patch, inner: Patch) -> Patch | None:
     """Return what of a box comes from one of its operand's own boxes."""
-    box = []
+    box: list[tuple[int, int]] = []
     for (lo, hi), by, (first, stop) in zip(outer.box, outer.shift, inner.box, strict=True):
         lo, hi = max(lo, first - by), min(hi, stop - by)
         if hi <= lo:
@@ -219,7 +220,7 @@ def _within(a: Box, b: Box) -> bool:
 
 
 def _route(patch: Patch, operand: Expr, shape: Sequence[int]) -> Route:
-    axes: list[tuple[int | None, Any]] = []
+    axes: list[tuple[int | None, AxisMap]] = []
     for axis, ((lo, hi), by, length, n) in enumerate(zip(patch.box, patch.shift, operand.shape, shape, strict=True)):
         whole = (lo, hi) == (max(0, -by), min(n, length - by))
         axes.append((axis, Slice(by) if whole else Window(lo, hi, by)))

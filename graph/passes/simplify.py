@@ -130,7 +130,7 @@ def _cut(outer: Move, operand: Expr, node: Expr, stored: Callable[[str], bool]) 
     whole = len(inner.routes) == 1 and inner.fill is None
     if not all(isinstance(m, Slice) or (whole and isinstance(m, Fixed)) for _, m in by):
         return None
-    routes = []
+    routes: list[Route] = []
     for route, source in zip(inner.routes, operand.operands, strict=True):
         axes: list[tuple[int | None, AxisMap]] = []
         for (target, axis_map), n in zip(route.axes, source.shape, strict=True):
@@ -157,7 +157,7 @@ def _in_groups(node: Expr, at: int, operands: tuple[Expr, ...]) -> tuple[Move, t
     (name, ndim), own = (node.op.label, node.grid.ndim), node.grid.axes[at]
     borders = own.start(np.arange(own.count))
     while len(operands) > JOINED:
-        groups, begin = [], 0
+        groups, begin = list[Expr](), 0
         for first in range(0, len(operands), JOINED):
             group = operands[first : first + JOINED]
             lengths = [e.shape[at] for e in group]

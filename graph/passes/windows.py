@@ -118,8 +118,8 @@ class _Search:
 
     def _find(self, node: Expr, deep: int) -> Windowed | None:
         op = node.op
-        if is_windows(node):
-            return _slid(node)
+        if isinstance(op, BlockFunction):
+            return _slid(node, op) if is_windows(node) else None
         if isinstance(op, Elementwise):
             return self._applied(node, deep)
         if isinstance(op, Move) and len(op.routes) == 1 and op.fill is None:
@@ -149,7 +149,7 @@ class _Search:
     def _sliced(self, node: Expr, op: Move, deep: int) -> Windowed | None:
         """Return the windows that a slice takes, of neighbours along each axis, and the same ones in other chunks."""
         (child,) = node.operands
-        by = [axis_map for target, axis_map in op.routes[0].axes if isinstance(axis_map, Slice) and axis_map.step == 1]
+        by = [axis_map for _, axis_map in op.routes[0].axes if isinstance(axis_map, Slice) and axis_map.step == 1]
         if op.routes[0].targets != tuple(range(node.grid.ndim)) or len(by) != child.grid.ndim:
             return None
         if any(m.start < 0 or m.start + n > k for m, n, k in zip(by, node.shape, child.shape, strict=True)):
@@ -171,10 +171,10 @@ def _is_one_number(node: Expr) -> bool:
     return not node.grid.ndim or isinstance(node.op, Full)
 
 
-def _slid(node: Expr) -> Windowed | None:
-    move, (_, along) = node.operands[0], node.op.params  # type: ignore[attr-defined]
+def _slid(node: Expr, op: BlockFunction) -> Windowed | None:
+    move, (_, along) = node.operands[0], op.params
     if not isinstance(move.op, Move) or move.op.name != "windows":  # in other chunks it may be what is rechunked
         return None
-    maps = [axis_map for _, axis_map in move.op.routes[0].axes]
-    starts = [int(m.start[0]) if isinstance(m, Runs) else m.start for m in maps]  # type: ignore[attr-defined]
+    maps = [axis_map for _, axis_map in move.op.routes[0].axes if isinstance(axis_map, Slice | Runs)]
+    starts = [int(m.start[0]) if isinstance(m, Runs) else m.start for m in maps]
     return Windowed(move.operands[0], along, tuple(starts))

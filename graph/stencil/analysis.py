@@ -10,7 +10,7 @@ operations that change the shape) isn't local, and neither is an axis that is bo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..kinds.source import Full
 from .checks import check_plan
 from .margins import Functions
 from .moves import Moves
-from .plan import BlockCall, HaloPlan, Point, Read, Single, StencilLeaf, StencilValue, reads
+from .plan import BlockCall, HaloPlan, Point, Read, Single, Span, StencilLeaf, StencilValue, reads
 from .views import IsPeriodic, ItemView, NotLocal, Where
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class _Analysis(Moves, Functions):
         for node in walk(list(roots), lambda node: node.token in self.places):
             if node.token not in self.places:
                 self.places[node.token] = self._node(node)
-        outs, single_outs = [], []
+        outs, single_outs = list[int](), list[int]()
         for root, e in zip(roots, carried, strict=True):
             place = self.places[root.token]
             if e.shape:
@@ -167,7 +167,7 @@ class _Analysis(Moves, Functions):
             return Single(len(self.singles) - 1)
         axes, shape = self._check_lengths(node, op)
         offset: list[int | None] = []
-        box: list[Any] = []
+        box: list[Span] = []
         for axis, n in enumerate(shape):
             own = [by for v in views if (by := v.offset[axis]) is not None]
             if not own:

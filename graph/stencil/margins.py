@@ -87,7 +87,7 @@ class Functions(Found):
         every = tuple(range(len(self.shape)))
         if node.shape != self.shape or op.adds or any(axes != every for axes in op.axes):
             raise NotLocal("a function of blocks changes axes")
-        operands = []
+        operands: list[Margins] = []
         for operand in node.operands:
             margins = self.margins.get(operand.token)
             if margins is None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..chunks.axismap import Fixed, Slice
 from ..kinds.elementwise import Scalar
 from .plan import Arg, Box, Paint, Read, Single, StencilLeaf
-from .views import MOST_PIECES, Found, IsPeriodic, ItemView, NotLocal, Where, meets, runs_of, size, without
+from .views import MOST_PIECES, Bounds, Found, IsPeriodic, ItemView, NotLocal, Where, meets, runs_of, size, without
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ class Moves(Found):
         if len(node.shape) != len(self.shape):
             return self._line(node, op)
         whole = tuple((0, n) for n in node.shape)
-        pieces: list[tuple[Any, Where]] = []
+        pieces: list[tuple[Bounds, Where]] = []
         if op.fill is not None:
             pieces.append((whole, Scalar(np.asarray(op.fill).astype(node.dtype)[()])))
         for route, operand in zip(op.routes, node.operands, strict=True):
@@ -69,7 +69,7 @@ class Moves(Found):
             raise NotLocal("axes change places")
         return ItemView(place.item, tuple(offset), tuple(axes))
 
-    def _pieces(self, route: Route, operand: Expr, shape: tuple[int, ...]) -> list[tuple[Any, Where]]:
+    def _pieces(self, route: Route, operand: Expr, shape: tuple[int, ...]) -> list[tuple[Bounds, Where]]:
         """Return the boxes that an operand fills, and where from."""
         place = self.places[operand.token]
         spans: list[list[tuple[int, int, int | None]]] = [[(0, n, None)] for n in shape]
@@ -85,7 +85,7 @@ class Moves(Found):
                     raise NotLocal("an axis is taken out, or changes its place")
             else:
                 spans[target] = runs_of(axis_map, length, shape[target])
-        pieces: list[tuple[Any, Where]] = []
+        pieces: list[tuple[Bounds, Where]] = []
         chosen: list[tuple[list[tuple[int, int]], list[int | None]]] = [([], [])]
         for runs in spans:
             chosen = [([*box, (lo, hi)], [*starts, start]) for box, starts in chosen for lo, hi, start in runs]
@@ -105,23 +105,22 @@ class Moves(Found):
             raise NotLocal("one row or column is spread")
         return ItemView(place.item, tuple(offset))
 
-    def _round_view(self, node: Expr, pieces: list[tuple[Any, Where]]) -> ItemView | None:
+    def _round_view(self, node: Expr, pieces: list[tuple[Bounds, Where]]) -> ItemView | None:
         """Return the view of what joins an array's end to its beginning along one axis, or None."""
-        if not all(isinstance(p, ItemView) for _, p in pieces):
+        views = [p for _, p in pieces if isinstance(p, ItemView)]
+        if len(views) < len(pieces) or any(v.item != views[0].item for v in views):
             return None
-        views: list[ItemView] = [p for _, p in pieces]  # type: ignore[misc]
         first = views[0]
-        if any(v.item != first.item for v in views):
-            return None
         differing = [a for a in range(len(self.shape)) if len({box[a] for box, _ in pieces}) > 1]
         if len(differing) != 1:
             return None
         (axis,) = differing
-        n = self.shape[axis]
-        if first.offset[axis] is None:
+        n, offset = self.shape[axis], first.offset[axis]
+        if offset is None:
             return None
         same = all(
-            (v.offset[axis] - first.offset[axis]) % n == 0  # type: ignore[operator]
+            (by := v.offset[axis]) is not None
+            and (by - offset) % n == 0
             and all(v.offset[a] == first.offset[a] for a in range(len(self.shape)) if a != axis)
             for v in views
         )
@@ -139,7 +138,7 @@ class Moves(Found):
             raise IsPeriodic(axis)
         return first
 
-    def _paint(self, node: Expr, pieces: list[tuple[Any, Where]]) -> Where:
+    def _paint(self, node: Expr, pieces: list[tuple[Bounds, Where]]) -> Where:
         for axis, (n, round_) in enumerate(zip(node.shape, self.periodic, strict=True)):
             if round_ and any(box[axis] != (0, n) for box, _ in pieces):
                 raise NotLocal("an axis is both periodic and padded, or set in parts")

@@ -39,6 +39,7 @@ class Single:
 
 
 Arg = Read | Single | Scalar
+Fills = tuple[tuple[Box, Arg], ...]
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class StencilLeaf:
     dtype: DType
     box: Box
     along: tuple[bool, ...]
-    fills: tuple[tuple[Box, Arg], ...] = ()
+    fills: Fills = ()
 
 
 @dataclass(frozen=True)

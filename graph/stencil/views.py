@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..chunks.axismap import Slice, Spread, StridedPlace
 from ..chunks.positions import Periodic, Take
 from ..kinds.elementwise import Scalar
-from .plan import Arg, Box, Item, Margins, Read, Single, StencilValue
+from .plan import Arg, Box, Fills, Item, Margins, Read, Single, StencilValue
 
 if TYPE_CHECKING:
+    from ..chunks.axismap import AxisMap
     from ..chunks.grid import Grid
 
 MOST_PIECES = 64
 Offset = tuple[int | None, ...]
+Bounds = tuple[tuple[int, int], ...]
+"""A box with ends along all axes."""
 
 
 class NotLocal(Exception):
@@ -60,11 +63,11 @@ class Found:
 
     shape: tuple[int, ...]
     periodic: tuple[bool, ...]
-    items: list[Item] = field(default_factory=list)
-    singles: list[StencilValue] = field(default_factory=list)
-    places: dict[str, Where] = field(default_factory=dict)
-    margins: dict[str, Margins] = field(default_factory=dict)
-    filled: dict[int, tuple[tuple[Box, Arg], ...]] = field(default_factory=dict)
+    items: list[Item] = field(default_factory=list[Item])
+    singles: list[StencilValue] = field(default_factory=list[StencilValue])
+    places: dict[str, Where] = field(default_factory=dict[str, Where])
+    margins: dict[str, Margins] = field(default_factory=dict[str, Margins])
+    filled: dict[int, Fills] = field(default_factory=dict[int, Fills])
     blocks: Grid | None = None
 
     def arg(self, place: Where, at: Offset) -> Arg:
@@ -76,7 +79,7 @@ class Found:
         return Read(place.item, self.shift(place.offset, at))
 
     def shift(self, offset: Offset, at: Offset) -> tuple[int, ...]:
-        shifts = []
+        shifts: list[int] = []
         for axis, (theirs, mine) in enumerate(zip(offset, at, strict=True)):
             by = 0 if theirs is None or mine is None else theirs - mine
             shifts.append(self.round(axis, by))
@@ -90,7 +93,7 @@ class Found:
         return (by + n // 2) % n - n // 2
 
 
-def runs_of(axis_map: Any, length: int, n: int) -> list[tuple[int, int, int | None]]:
+def runs_of(axis_map: AxisMap, length: int, n: int) -> list[tuple[int, int, int | None]]:
     """Return the runs of result positions that an axis of an operand fills, each with what is added to a position."""
     if isinstance(axis_map, Slice) and axis_map.step == 1:
         return [(max(0, -axis_map.start), min(n, length - axis_map.start), axis_map.start)]
@@ -120,7 +123,7 @@ def runs_of(axis_map: Any, length: int, n: int) -> list[tuple[int, int, int | No
     raise NotLocal("elements are taken by steps, or in another order")
 
 
-def size(box: Any) -> int:
+def size(box: Bounds) -> int:
     return int(np.prod([hi - lo for lo, hi in box], dtype=np.int64))
 
 
@@ -130,7 +133,7 @@ def meets(a: Box, b: Box) -> bool:
 
 def without(box: Box, core: Box) -> list[Box]:
     """Return boxes that together are what of a box lies outside of another one."""
-    boxes, rest = [], list(box)
+    boxes, rest = list[Box](), list(box)
     for axis, (span, inner) in enumerate(zip(box, core, strict=True)):
         if span is None or inner is None:
             continue
