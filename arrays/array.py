@@ -206,7 +206,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         warn_turns(1)
         return compute_value(self).reshape(())[()]
 
-    def item(self, *args: Any) -> Any:
+    def item(self, *args: int) -> Any:
         """Compute the single element, or the one at a position, as a Python number.
 
         Parameters
@@ -364,7 +364,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     def __copy__(self) -> Array:
         return alias(self)
 
-    def __deepcopy__(self, memo: Any) -> Array:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Array:
         return alias(self)
 
     def __reduce__(self) -> Any:
@@ -418,7 +418,9 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
             warn_turns()
         return by_ufunc(ufunc, method, inputs, keywords)
 
-    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, keywords: Any) -> Any:
+    def __array_function__(
+        self, function: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
         return replacement(function)(*args, **keywords)
 
     # ------------------------------------------------------------------ the array API standard

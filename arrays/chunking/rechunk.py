@@ -87,7 +87,11 @@ def rechunk(x: ArrayLike, chunks: ChunksLike = "auto") -> Array:
 
 
 def normalize_chunks(
-    chunks: Any, shape: Any = None, limit: Any = None, dtype: DTypeLike = None, previous_chunks: Any = None
+    chunks: ChunksLike,
+    shape: tuple[int, ...] | None = None,
+    limit: int | str | None = None,
+    dtype: DTypeLike = None,
+    previous_chunks: Any = None,
 ) -> tuple[tuple[int, ...], ...]:
     """Return the sizes of the chunks along each axis that `chunks=` means.
 

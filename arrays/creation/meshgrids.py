@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
     """Return matrices of coordinates from vectors of them.
 
     Parameters
@@ -244,8 +244,8 @@ ogrid = _Coordinates("ogrid", sparse=True)
 
 
 def logspace(
-    start: ArrayLike,
-    stop: ArrayLike,
+    start: Any,
+    stop: Any,
     num: int = 50,
     endpoint: bool = True,
     base: Any = 10.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -100,7 +100,7 @@ def rfftfreq(
     return _scale("rfftfreq", arange(count // 2 + 1, chunks=chunks), count * d, dtype)
 
 
-def _check_length(operation: str, n: Any, d: Any, device: str | None) -> int:
+def _check_length(operation: str, n: object, d: object, device: str | None) -> int:
     if device not in (None, "cpu"):
         raise ArgumentError(bad(operation, "device", device, "'cpu'"))
     if not isinstance(d, int | float | np.integer | np.floating) or d == 0:

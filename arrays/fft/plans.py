@@ -63,7 +63,7 @@ def operand(operation: str, a: ArrayLike) -> Array:
     return x
 
 
-def norm_of(operation: str, norm: Any) -> str:
+def norm_of(operation: str, norm: str | None) -> str:
     """Return the name of a scaling; None is "backward"."""
     if norm is None:
         return "backward"
@@ -80,7 +80,7 @@ def length_of(operation: str, value: object, argument: str) -> int:
     return int(value)
 
 
-def line_step(operation: str, name: str, x: Array, n: Any, axis: AxisLike) -> TransformStep:
+def line_step(operation: str, name: str, x: Array, n: object, axis: AxisLike) -> TransformStep:
     """Return the transform of one axis."""
     at = check_axis(operation, axis, x.ndim)
     if n is None:
@@ -89,7 +89,7 @@ def line_step(operation: str, name: str, x: Array, n: Any, axis: AxisLike) -> Tr
 
 
 def axes_and_lengths(
-    operation: str, x: Array, s: Any, axes: Any, *, halved: bool = False
+    operation: str, x: Array, s: Sequence[int | None] | None, axes: Any, *, halved: bool = False
 ) -> tuple[list[int], list[int]]:
     """Return the axes to transform and their lengths, as NumPy reads `s` and `axes`; an axis may come twice."""
     for argument, value in (("s", s), ("axes", axes)):

@@ -18,7 +18,7 @@ from ...workers.sources.formats.uploads import MOVING
 from .writing.atomic_write import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..typing import PathLike
 
@@ -40,7 +40,7 @@ def need(operation: str, package: str, what: str) -> Any:
         raise ImportError(f'{operation}: {what} needs {name}; install it by pip install "{name}"') from error
 
 
-def read_options(operation: str, storage_options: Any) -> Options:
+def read_options(operation: str, storage_options: Mapping[str, Any] | None) -> Options:
     """Return the options that are passed to fsspec."""
     if storage_options is None:
         return ()
@@ -68,14 +68,19 @@ def location(operation: str, path: PathLike, options: Options = ()) -> str:
     return text
 
 
-def find_one(operation: str, path: PathLike, storage_options: Any = None) -> FilePlace:
+def find_one(operation: str, path: PathLike, storage_options: Mapping[str, Any] | None = None) -> FilePlace:
     """Return one file."""
     options = read_options(operation, storage_options)
     return _describe(operation, location(operation, path, options), options)
 
 
 def find_files(
-    operation: str, path: PathLike, storage_options: Any = None, *, endings: Sequence[str] = (), argument: str = "path"
+    operation: str,
+    path: PathLike,
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    endings: Sequence[str] = (),
+    argument: str = "path",
 ) -> list[FilePlace]:
     """Return the files that a path, a pattern, a folder, or a list of such stands for.
 

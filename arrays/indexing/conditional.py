@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
     """Return each element from the first array whose condition holds.
 
     Parameters
@@ -183,7 +183,7 @@ def _replace(operation: str, array: Array, found: Array) -> None:
     array.expr = regrid(astype(found, array.dtype), array.expr.grid).expr
 
 
-def copyto(dst: Any, src: Any, casting: str = "same_kind", where: WhereLike = True) -> None:
+def copyto(dst: Any, src: ArrayLike, casting: str = "same_kind", where: WhereLike = True) -> None:
     """Copy the elements of one array into another.
 
     Parameters
@@ -293,7 +293,7 @@ def _mask(operation: str, mask: ArrayLike, target: Array) -> Array:
     return astype(chosen if chosen.shape == target.shape else chosen.reshape(target.shape), bool)
 
 
-def place(arr: ArrayLike, mask: ArrayLike, vals: Any) -> None:
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
     """Set elements where a mask holds to values one after the other.
 
     Parameters

@@ -92,7 +92,9 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike, order: str = "C") -> tup
     )
 
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
+def ravel_multi_index(
+    multi_index: ArrayLike, dims: ShapeLike, mode: str | tuple[str, ...] = "raise", order: str = "C"
+) -> Array:
     """Return the flat index of elements given by their positions along each axis.
 
     Parameters
@@ -150,7 +152,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     return make(op, arrays, grid, np.intp)
 
 
-def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Array, ...]:
+def mask_indices(n: int, mask_func: Callable[..., Any], k: object = 0) -> tuple[Array, ...]:
     """Return the positions that a function such as `triu` leaves in a square matrix of ones.
 
     Parameters
@@ -232,7 +234,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None, chunks: ChunksLike = 
     return nonzero(~tri(n, m, k - 1, dtype=bool, chunks=chunks))
 
 
-def _matrix(operation: str, arr: Any) -> tuple[int, int]:
+def _matrix(operation: str, arr: ArrayLike) -> tuple[int, int]:
     shape = tuple(arr.shape) if hasattr(arr, "shape") else np.shape(arr)
     if len(shape) != 2:
         raise ShapeError(bad(operation, "arr", shape, "a 2-D array"))
@@ -343,7 +345,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     return diag_indices(shape[0], len(shape))
 
 
-def ix_(*args: Any) -> tuple[Array, ...]:
+def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     """Return a key that selects all combinations of positions: `x[wr.ix_(rows, columns)]`.
 
     Parameters

@@ -11,6 +11,7 @@ from ..base import ArrayBase, check_dtype
 
 if TYPE_CHECKING:
     from ...graph.expr.expr import DType
+    from ..typing import ArrayLike
 
 __all__ = [
     "can_cast",
@@ -117,7 +118,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
         raise ArgumentError(bad("can_cast", "casting", casting, "one of NumPy's rules, such as 'safe'")) from error
 
 
-def common_type(*arrays: Any) -> type:
+def common_type(*arrays: ArrayLike) -> type:
     """Return the floating-point type that holds the elements of arrays.
 
     Parameters
@@ -149,7 +150,7 @@ def common_type(*arrays: Any) -> type:
     return common
 
 
-def min_scalar_type(a: Any) -> DType:
+def min_scalar_type(a: ArrayLike) -> DType:
     """Return the smallest dtype that holds a scalar.
 
     Parameters

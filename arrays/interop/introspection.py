@@ -11,7 +11,7 @@ from ...scheduler.session.runtime_context import count_scripts
 from ..base import ArrayBase, check_axes
 
 if TYPE_CHECKING:
-    from ..typing import AxisLike
+    from ..typing import ArrayLike, AxisLike
 
 __all__ = [
     "isscalar",
@@ -22,12 +22,12 @@ __all__ = [
 ]
 
 
-def _plain(a: Any) -> Any:
+def _plain(a: ArrayLike) -> Any:
     """Leave lazy arrays as they are; NumPy tells the rest."""
     return a if isinstance(a, ArrayBase) else np.asarray(a)
 
 
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """Return the length of each axis.
 
     Parameters
@@ -55,7 +55,7 @@ def shape(a: Any) -> tuple[int, ...]:
     return lengths
 
 
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """Return the number of axes.
 
     Parameters
@@ -124,7 +124,7 @@ def size(a: Any = np._NoValue, axis: AxisLike = None) -> int:
     return math.prod(lengths[i] for i in check_axes("size", axis, len(lengths)))
 
 
-def isscalar(element: Any) -> bool:
+def isscalar(element: object) -> bool:
     """Return whether an object is a scalar; a 0-d array is none.
 
     Parameters
@@ -146,7 +146,7 @@ def isscalar(element: Any) -> bool:
     return bool(np.isscalar(element))
 
 
-def iterable(y: Any) -> bool:
+def iterable(y: object) -> bool:
     """Return whether an object can be iterated over.
 
     Parameters

@@ -96,7 +96,7 @@ def _foreign(ufunc: np.ufunc, inputs: tuple[Any, ...], keywords: dict[str, Any])
 
 
 def _foreign_gufunc(
-    ufunc: np.ufunc, *inputs: Any, axis: Any = None, axes: Any = None, keepdims: bool = False, **unknown: Any
+    ufunc: np.ufunc, *inputs: Any, axis: Any = None, axes: Any = None, keepdims: bool = False, **unknown: object
 ) -> Any:
     """Apply another package's function of core axes, such as those of numba's `guvectorize`."""
     name = ufunc.__name__

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..array import Array
+    from ..typing import ArrayLike
 
 KEEPING = ("upper", "lower", "swapcase", "capitalize", "title", "translate")
 """Functions of `numpy.strings` whose results are as wide as their texts."""
@@ -23,19 +24,19 @@ PADDING = ("center", "ljust", "rjust", "zfill")
 """Functions whose results are as wide as they are told, or as the longest text, where that is wider."""
 
 
-def _texts(name: str, a: Any) -> Array:
+def _texts(name: str, a: ArrayLike) -> Array:
     array = as_array(name, "a", a)
     if array.dtype.kind not in "US":
         raise DTypeError(bad(name, "a", array.dtype, "texts or bytes"))
     return array
 
 
-def _kept(name: str, a: Any, *args: Any) -> Array:
+def _kept(name: str, a: ArrayLike, *args: Any) -> Array:
     array = _texts(name, a)
     return map_blocks(getattr(np.strings, name), array, *args, dtype=array.dtype, name=name)
 
 
-def _padded(name: str, a: Any, width: Any, *fill: Any, **named: Any) -> Array:
+def _padded(name: str, a: ArrayLike, width: Any, *fill: Any, **named: Any) -> Array:
     array = _texts(name, a)
     if isinstance(width, ArrayBase | np.ndarray | list | tuple):
         raise ArgumentError(bad(name, "width", width, "one integer for all texts, or map_blocks() with a dtype="))

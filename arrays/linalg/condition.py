@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-def cond(x: ArrayLike, p: ArrayLike | None = None) -> Array:
+def cond(x: ArrayLike, p: float | str | None = None) -> Array:
     """Return the condition of matrices; infinity for singular ones.
 
     Parameters

@@ -32,7 +32,7 @@ HIGH = 2
 """A large system with this many times more rows than columns is reduced to a triangle first."""
 
 
-def lstsq(a: ArrayLike, b: ArrayLike, rcond: Any = None) -> tuple[Array, Array, Array, Array]:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Array, Array, Array, Array]:
     """Return the least-squares solution of `a @ x = b`.
 
     Parameters
@@ -106,7 +106,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: Any = None) -> tuple[Array, Array, 
     return solution[:, 0] if rhs.ndim == 1 else solution, rest, rank, astype(s, real_dtype(dtype))
 
 
-def _rcond(rcond: Any, longest: int) -> float:
+def _rcond(rcond: float | None, longest: int) -> float:
     eps = float(np.finfo(np.float64).eps)
     if rcond is None:
         return eps * longest

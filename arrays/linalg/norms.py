@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def _squares(x: Array) -> Array:
     return multiply(a, a) + multiply(b, b)  # type: ignore[no-any-return]
 
 
-def _vector(operation: str, x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: Any) -> Array:
+def _vector(operation: str, x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: float | str) -> Array:
     """Return a norm over all elements along some axes, as NumPy computes it."""
     if isinstance(ord, str) or not np.isreal(ord):
         raise ArgumentError(bad(operation, "ord", ord, "a number, inf or -inf for vectors"))
@@ -70,7 +70,7 @@ def _largest(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool) -> Ar
     return amax(x, axis=axis, keepdims=keepdims)
 
 
-def _matrix(operation: str, x: Array, axes: tuple[int, int], keepdims: bool, ord: Any) -> Array:
+def _matrix(operation: str, x: Array, axes: tuple[int, int], keepdims: bool, ord: float | str | None) -> Array:
     """Return a norm of the matrices along two axes."""
     row, column = axes
     if ord in (None, "fro", "f"):
@@ -86,14 +86,14 @@ def _matrix(operation: str, x: Array, axes: tuple[int, int], keepdims: bool, ord
     return amin(sums, axis=axes, keepdims=keepdims)
 
 
-def _spectral(x: Array, ord: Any) -> Array:
+def _spectral(x: Array, ord: float | str | None) -> Array:
     values = svdvals(x)
     if ord == "nuc":
         return summed(values, axis=-1)
     return _largest(values, -1, False) if ord == 2 else amin(values, axis=-1)
 
 
-def norm(x: ArrayLike, ord: Any = None, axis: AxisLike = None, keepdims: bool = False) -> Array:
+def norm(x: ArrayLike, ord: float | str | None = None, axis: AxisLike = None, keepdims: bool = False) -> Array:
     """Return norms of vectors or matrices.
 
     Parameters
@@ -149,7 +149,7 @@ def norm(x: ArrayLike, ord: Any = None, axis: AxisLike = None, keepdims: bool = 
     return _matrix("norm", array, (axes[0], axes[1]), keepdims, ord)
 
 
-def vector_norm(x: ArrayLike, /, *, axis: AxisLike = None, keepdims: bool = False, ord: Any = 2) -> Array:
+def vector_norm(x: ArrayLike, /, *, axis: AxisLike = None, keepdims: bool = False, ord: float | str = 2) -> Array:
     """Return norms of vectors.
 
     Parameters
@@ -191,7 +191,7 @@ def vector_norm(x: ArrayLike, /, *, axis: AxisLike = None, keepdims: bool = Fals
     return _vector("vector_norm", array, axis, keepdims, ord)
 
 
-def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: float | str = "fro") -> Array:
     """Return norms of the matrices along the last two axes.
 
     Parameters

@@ -110,7 +110,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = _NONE, a
     return x
 
 
-def ediff1d(ary: ArrayLike, to_end: Any = None, to_begin: Any = None) -> Array:
+def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Array:
     """Return the differences of neighbours in the flattened array.
 
     Parameters
@@ -154,7 +154,7 @@ def ediff1d(ary: ArrayLike, to_end: Any = None, to_begin: Any = None) -> Array:
     return concatenate(parts)
 
 
-def gradient(f: Any, *varargs: Any, axis: int | Sequence[int] | None = None, edge_order: int = 1) -> Any:
+def gradient(f: ArrayLike, *varargs: Any, axis: int | Sequence[int] | None = None, edge_order: int = 1) -> Any:
     """Return the gradient by central differences, and one-sided ones at the edges.
 
     Parameters
@@ -244,7 +244,7 @@ def _with_neighbours(x: Array, at: int) -> Array:
     return with_halo(x, depths, ("none",) * x.ndim)
 
 
-def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1) -> Array:
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1) -> Array:
     """Integrate along an axis by the trapezoidal rule.
 
     Parameters

@@ -16,6 +16,8 @@ from .arrays import PAGE, make_empty, read_page
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
+    from ..typing import ArrayLike
+
 
 Rows = np.ndarray[Any, Any]
 FEW = 4096
@@ -68,7 +70,7 @@ class Table:
     array([ 2, 21, 26,  2])
     """
 
-    def __init__(self, keys: Any, rows: Any, *, page: int | str = PAGE) -> None:
+    def __init__(self, keys: ArrayLike, rows: ArrayLike, *, page: int | str = PAGE) -> None:
         self._page = read_page("Table", page)
         key_array = _read_keys("Table", keys)
         held = plain_array("Table", "rows", rows)
@@ -134,7 +136,7 @@ class Table:
         parts = [self._index.keys] if self._more is None else [self._index.keys, self._more.keys]
         return np.concatenate(parts)
 
-    def get(self, keys: Any, default: object = NOTHING) -> Any:
+    def get(self, keys: ArrayLike, default: object = NOTHING) -> Any:
         """Look keys up.
 
         Parameters
@@ -176,7 +178,7 @@ class Table:
 
     __getitem__ = get
 
-    def _get_lazily(self, keys: Any, default: object) -> Any:
+    def _get_lazily(self, keys: ArrayBase, default: object) -> Any:
         if keys.dtype.kind != self._kind and not (self._kind == "i" and keys.dtype.kind == "u"):
             raise ArgumentError(f"get: argument 'keys' has dtype {keys.dtype}; expected {_KINDS[self._kind]}")
         more = () if default is NOTHING else (default,)
@@ -186,7 +188,7 @@ class Table:
             _look_up, keys, self, *more, dtype=self.dtype, new_axis=added or None, chunks=chunks, name="get"
         )
 
-    def put(self, keys: Any, rows: Any) -> None:
+    def put(self, keys: ArrayLike, rows: ArrayLike) -> None:
         """Set the rows of keys; those that aren't there come in.
 
         Parameters
@@ -214,7 +216,7 @@ class Table:
         places, held = self._make_places("put", keys, rows, "rows")
         self._rows.update(places, held)
 
-    def add(self, keys: Any, values: Any) -> None:
+    def add(self, keys: ArrayLike, values: ArrayLike) -> None:
         """Add to the rows of keys; those that aren't there begin at zero. Repeated keys count each.
 
         Parameters
@@ -248,7 +250,7 @@ class Table:
     def _kind(self) -> str:
         return "i" if isinstance(self._index, Direct) else self._index.keys.dtype.kind
 
-    def _find(self, operation: str, keys: Any) -> tuple[Rows, Rows]:
+    def _find(self, operation: str, keys: object) -> tuple[Rows, Rows]:
         try:
             key_array = as_keys(operation, _alike(operation, keys), self._index)
         except TypeError as error:
@@ -256,7 +258,9 @@ class Table:
         indexes = (self._index,) if self._more is None else (self._index, self._more)
         return find(indexes, key_array), key_array
 
-    def _make_places(self, operation: str, keys: Any, values: Any, argument: str = "values") -> tuple[Rows, Rows]:
+    def _make_places(
+        self, operation: str, keys: ArrayLike, values: ArrayLike, argument: str = "values"
+    ) -> tuple[Rows, Rows]:
         """Return where rows of keys are, after making places for new ones, and values that fit them."""
         rows, key_array = self._find(operation, keys)
         held = self._rows._check_values(operation, (*key_array.shape, *self.row_shape), values, argument)
@@ -307,7 +311,7 @@ class Table:
 _KINDS = {"i": "integers", "U": "texts", "S": "bytes"}
 
 
-def _read_keys(operation: str, keys: Any) -> Rows:
+def _read_keys(operation: str, keys: ArrayLike) -> Rows:
     key_array = _alike(operation, keys)
     if key_array.ndim != 1 or (key_array.dtype.kind not in "iuUS" and key_array.size):
         came = f"of shape {key_array.shape} and dtype {key_array.dtype}"
@@ -318,7 +322,7 @@ def _read_keys(operation: str, keys: Any) -> Rows:
         raise ArgumentError(str(error)) from None
 
 
-def _alike(operation: str, keys: Any) -> Rows:
+def _alike(operation: str, keys: object) -> Rows:
     """Return keys as an array; in NumPy's a number among texts would be a text."""
     key_array = plain_array(operation, "keys", keys)
     if key_array.dtype.kind in "US" and isinstance(keys, list | tuple):

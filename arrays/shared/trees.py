@@ -23,6 +23,8 @@ from ..user_functions.gufunc import apply_gufunc
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..typing import ArrayLike
+
 FEW = 4096
 """Points that may have come in, or gone, before one tree is built of all; an eighth of a larger tree."""
 
@@ -66,7 +68,7 @@ class KDTree:
     array([1, 2])
     """
 
-    def __init__(self, points: Any, **options: Any) -> None:
+    def __init__(self, points: ArrayLike, **options: Any) -> None:
         point_array = _read_points("KDTree", points)
         self._options = options
         self._there = np.ones(len(point_array), bool)
@@ -110,7 +112,7 @@ class KDTree:
         indexes, more, gone = (None if each is None else each.value for each in (self._indexes, self._more, self._gone))
         return _changed_tree(self._shared.value, indexes, more, gone, self.n)
 
-    def insert(self, points: Any) -> np.ndarray[Any, Any]:
+    def insert(self, points: ArrayLike) -> np.ndarray[Any, Any]:
         """Add points.
 
         Parameters
@@ -155,7 +157,7 @@ class KDTree:
             self._change("insert", there, np.concatenate([self._beside, fresh]), coordinates, self._erased)
         return fresh
 
-    def erase(self, indexes: Any) -> None:
+    def erase(self, indexes: ArrayLike) -> None:
         """Take points out; other points keep their indexes.
 
         Parameters
@@ -238,7 +240,7 @@ class KDTree:
         self._there, self._beside, self._erased = there, beside, erased
 
     def query(
-        self, x: Any, k: int = 1, eps: float = 0.0, p: float = 2.0, distance_upper_bound: float = np.inf
+        self, x: ArrayLike, k: int = 1, eps: float = 0.0, p: float = 2.0, distance_upper_bound: float = np.inf
     ) -> tuple[Any, Any]:
         """Find the nearest points.
 
@@ -288,7 +290,7 @@ class KDTree:
         distance, index = lazily(ask, signature, x, output_dtypes=[np.float64, np.intp])
         return distance, index
 
-    def count_neighbors(self, x: Any, r: float, p: float = 2.0, eps: float = 0.0) -> Any:
+    def count_neighbors(self, x: ArrayLike, r: float, p: float = 2.0, eps: float = 0.0) -> Any:
         """Count the points within a distance, as `query_ball_point(return_length=True)` does.
 
         Parameters
@@ -325,7 +327,7 @@ class KDTree:
         ask = _Ask(self, "query_ball_point", keywords)
         return apply_gufunc(ask, "(d)->()", x, output_dtypes=[np.intp])
 
-    def _check(self, operation: str, x: Any) -> Any:
+    def _check(self, operation: str, x: ArrayLike) -> Any:
         points = x if isinstance(x, ArrayBase) else plain_array(operation, "x", x)
         _check_points(operation, "x", points.dtype)
         if not points.ndim or points.shape[-1] != self.m:
@@ -342,7 +344,7 @@ def _changed_tree(tree: Any, indexes: Any, more: Any, erased: Any, n: int) -> Ch
     return ChangedTree(parts, np.zeros(0, np.intp) if erased is None else erased, n, int(tree.m))
 
 
-def _read_points(operation: str, points: Any) -> np.ndarray[Any, Any]:
+def _read_points(operation: str, points: ArrayLike) -> np.ndarray[Any, Any]:
     point_array = compute_array(points) if isinstance(points, ArrayBase) else plain_array(operation, "points", points)
     _check_points(operation, "points", point_array.dtype)
     return point_array

@@ -32,7 +32,7 @@ __all__ = [
 SIDES = ("left", "right")
 
 
-def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: Any = None) -> Array:
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None) -> Array:
     """Return the positions at which elements go into a sorted array.
 
     Parameters
@@ -136,7 +136,12 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Array:
 
 
 def isin(
-    element: ArrayLike, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: object = None
+    element: ArrayLike,
+    test_elements: ArrayLike,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: object = None,
 ) -> Array:
     """Tell for each element whether it is among others.
 

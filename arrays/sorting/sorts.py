@@ -279,7 +279,7 @@ def argpartition(
     return _along("argsort", array, at, descending=False)
 
 
-def lexsort(keys: Any, axis: int = -1) -> Array:
+def lexsort(keys: ArrayLike, axis: int = -1) -> Array:
     """Return the positions that sort by several keys: by the last one, then by the one before it, and so on.
 
     Parameters
@@ -330,7 +330,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     return make(BlockFunction("order.sorting:lexsort", (at,)), arrays, arrays[0].expr.grid, "i8")
 
 
-def _flag(operation: str, descending: Any) -> bool:
+def _flag(operation: str, descending: object) -> bool:
     if not isinstance(descending, bool | np.bool):
         raise ArgumentError(bad(operation, "descending", descending, "True or False"))
     return bool(descending)

@@ -121,7 +121,7 @@ def _find_places(array: Array, k: int, at: int) -> Array:
     return make(op, (values, coalesce.whole(places, (at,))), _short(values, count, at), "i8")
 
 
-def _read(operation: str, a: ArrayLike, k: Any, axis: AxisLike) -> tuple[Array, int, int]:
+def _read(operation: str, a: ArrayLike, k: object, axis: AxisLike) -> tuple[Array, int, int]:
     array = as_array(operation, "a", a)
     at = check_axis(operation, axis, array.ndim)
     n = array.shape[at]

@@ -130,7 +130,7 @@ def check_demand(operation: str, cores: Any, memory: Any, retries: Any, priority
     return Demand(cores, memory, retries, float(priority))
 
 
-def check_timeout(operation: str, timeout: Any) -> float | None:
+def check_timeout(operation: str, timeout: float | None) -> float | None:
     """Return seconds, or None."""
     if timeout is None:
         return None

@@ -66,7 +66,7 @@ class Delayed(LazyCalls):
 
     def __init__(
         self,
-        function: Any,
+        function: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         nout: int | None = None,
@@ -183,7 +183,7 @@ _make_operators()
 Delayed.__hash__ = object.__hash__  # type: ignore[method-assign] # == is a lazy call
 
 
-def _apply(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _apply(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return function(*args, **kwargs)
 
 

@@ -24,7 +24,7 @@ from .calls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "Executor",
@@ -102,7 +102,13 @@ def submit(
 
 
 def map(
-    fn: Any, /, *iterables: Iterable[Any], cores: int = 1, memory: int = 0, retries: int = 0, priority: float = 0
+    fn: Any,
+    /,
+    *iterables: Iterable[Any],
+    cores: int = 1,
+    memory: int = 0,
+    retries: int = 0,
+    priority: float = 0,
 ) -> list[Future]:
     """Call a function on ranks for the items of iterables; return a future for each call.
 
@@ -185,7 +191,7 @@ def gather(futures: Any, *, timeout: float | None = None) -> Any:
         del futures  # a kept exception's traceback has this frame
 
 
-def _deadline(operation: str, timeout: Any) -> float | None:
+def _deadline(operation: str, timeout: float | None) -> float | None:
     seconds = check_timeout(operation, timeout)
     return None if seconds is None else time.monotonic() + seconds
 
@@ -275,7 +281,7 @@ class Executor(concurrent.futures.Executor):
         self._futures: set[Future] = set()
         self._shut = False
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future:
         """Call a function on a rank; return at once, with a future of what it returns.
 
         Parameters
@@ -311,7 +317,7 @@ class Executor(concurrent.futures.Executor):
         return self._keep(self._board.enter([record]))[0]
 
     def map(
-        self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
+        self, fn: Any, *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
     ) -> Iterator[Any]:
         """Call a function for the items of iterables; return an iterator of results, in their order.
 

@@ -75,11 +75,11 @@ WIDE = 256
 """Elements of a block across an axis from which on it is gone through along that, line by line."""
 
 
-def _is_wide(block: Any, axis: int) -> bool:
+def _is_wide(block: np.ndarray[Any, Any], axis: int) -> bool:
     return bool(block.size >= WIDE * block.shape[axis])
 
 
-def fill(block: Any, axis: int, limit: int | None = None) -> Any:
+def fill(block: np.ndarray[Any, Any], axis: int, limit: int | None = None) -> Any:
     """Fill what is missing in a block."""
     if _is_wide(block, axis):
         filled = block.copy()
@@ -101,7 +101,7 @@ def fill(block: Any, axis: int, limit: int | None = None) -> Any:
     return np.where(late, np.take_along_axis(block, np.maximum(before, 0), axis), block)
 
 
-def fill_from(before: Any, block: Any) -> Any:
+def fill_from(before: np.ndarray[Any, Any], block: np.ndarray[Any, Any]) -> Any:
     """Fill what is missing in a block, which is filled but for the beginnings of lines, with what came before it."""
     along = [i for i, (n, m) in enumerate(zip(before.shape, block.shape, strict=True)) if n != m]
     if not along or not _is_wide(block, along[0]):
@@ -116,7 +116,7 @@ def fill_from(before: Any, block: Any) -> Any:
     return filled
 
 
-def last(block: Any, axis: int, keepdims: bool) -> Any:
+def last(block: np.ndarray[Any, Any], axis: int, keepdims: bool) -> Any:
     """Return the last element along an axis that isn't missing."""
     if not _is_wide(block, axis):
         values = fill(block, axis).take(-1, axis)

@@ -248,7 +248,7 @@ def read_dtype(operation: str, dtype: DTypeLike, meta: object) -> DType | None:
 
 
 def arguments(
-    operation: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    operation: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[list[Array], list[int], Callable[..., Any], tuple[Any, ...]]:
     """Tell arrays from other arguments: return them, their places, and the function with what it takes besides."""
     if not callable(func):

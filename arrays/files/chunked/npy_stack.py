@@ -27,7 +27,7 @@ from ..writing.new_folder import check_files, new_folder, put_file
 
 if TYPE_CHECKING:
     from ...array import Array
-    from ...typing import ArrayLike, DTypeLike
+    from ...typing import ArrayLike, DTypeLike, PathLike
     from ..glob import Options
 
 __all__ = [
@@ -39,7 +39,7 @@ INFO = "info"
 
 
 def from_npy_stack(
-    dirname: Any, mmap_mode: str | None = "r", *, storage_options: dict[str, Any] | None = None
+    dirname: PathLike, mmap_mode: str | None = "r", *, storage_options: dict[str, Any] | None = None
 ) -> Array:
     """Return an array of a folder of `.npy` files, which `to_npy_stack` or dask has written.
 
@@ -137,7 +137,7 @@ def _read_info(path: str, raw: bytes) -> tuple[tuple[tuple[int, ...], ...], np.d
 
 
 def to_npy_stack(
-    dirname: Any,
+    dirname: PathLike,
     x: ArrayLike,
     axis: int = 0,
     *,

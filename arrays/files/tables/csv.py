@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ....workers.sources.formats.places import FilePlace
-    from ...typing import ChunksLike, PathLike
+    from ...typing import ArrayLike, ChunksLike, PathLike
 
 __all__ = [
     "read_csv",
@@ -284,7 +284,9 @@ def _join(told: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.array(parts, np.int64).reshape(-1, 3)
 
 
-def to_csv(path: PathLike, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
+def to_csv(
+    path: PathLike, x: ArrayLike, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
+) -> None:
     """Compute arrays and write them as the columns of a folder of CSV files, which begin with the columns' names.
 
     Each file is written by the rank that computes it; nothing is gathered. The files lie in a hidden folder beside

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ....workers.sources.formats.places import FilePlace
-    from ...typing import ChunksLike, PathLike
+    from ...typing import ArrayLike, ChunksLike, PathLike
 
 __all__ = [
     "read_feather",
@@ -169,7 +169,9 @@ def _read_lengths(place: FilePlace) -> tuple[Any, list[int]]:
         raise FileFormatError(f"{place.label}: {place.path!r} can't be read as record batches: {error}") from error
 
 
-def to_ipc(path: PathLike, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
+def to_ipc(
+    path: PathLike, x: ArrayLike, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
+) -> None:
     """Compute arrays and write them as the columns of a folder of Arrow IPC files, a record batch for each chunk.
 
     Each file is written by the rank that computes it; nothing is gathered. The files lie in a hidden folder beside

@@ -23,11 +23,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...array import Array
-    from ...typing import PathLike
+    from ...typing import ArrayLike, PathLike
     from ..glob import Options
 
 
-def write_table(operation: str, path: PathLike, x: Any, overwrite: bool, ending: str, storage_options: Any) -> None:
+def write_table(
+    operation: str,
+    path: PathLike,
+    x: ArrayLike,
+    overwrite: bool,
+    ending: str,
+    storage_options: Mapping[str, Any] | None,
+) -> None:
     """Compute arrays and write them as the columns of a folder of files, which appears when it is complete."""
     options = read_options(operation, storage_options)
     target = location(operation, path, options)

@@ -198,7 +198,9 @@ def _singular(operation: str, x: Array, hermitian: bool) -> Array:
     return _absolute_eigenvalues(matrices(operation, "a", x, square=True)) if hermitian else svdvals(x)
 
 
-def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
+def pinv(
+    a: ArrayLike, rcond: ArrayLike | None = None, hermitian: bool = False, *, rtol: ArrayLike | None = None
+) -> Array:
     """Return the Moore-Penrose pseudoinverse, by the singular value decomposition.
 
     Parameters
@@ -263,7 +265,7 @@ def _cutoff(s: Array, rtol: Any) -> Array:
     return multiply(largest, factor)  # type: ignore[no-any-return]
 
 
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
+def matrix_rank(A: ArrayLike, tol: Any = None, hermitian: bool = False, *, rtol: ArrayLike | None = None) -> Array:
     """Count the singular values that aren't negligible.
 
     Parameters

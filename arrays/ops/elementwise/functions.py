@@ -148,7 +148,7 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
 
 @elementwise
 @gives_view
-def real(val: Any) -> Array:
+def real(val: ArrayLike) -> Array:
     """Return the real part of each element.
 
     Parameters
@@ -180,7 +180,7 @@ def real(val: Any) -> Array:
 
 @elementwise
 @gives_view
-def imag(val: Any) -> Array:
+def imag(val: ArrayLike) -> Array:
     """Return the imaginary part of each element.
 
     Parameters
@@ -210,7 +210,7 @@ def imag(val: Any) -> Array:
 
 
 @elementwise
-def angle(z: Any, deg: bool = False) -> Array:
+def angle(z: ArrayLike, deg: bool = False) -> Array:
     """Return the angle of each complex number.
 
     Parameters

@@ -111,7 +111,7 @@ class Ufunc:
         where: WhereLike = True,
         dtype: DTypeLike = None,
         casting: str = "same_kind",
-        **unknown: Any,
+        **unknown: object,
     ) -> Any:
         """Apply the function to `nin` operands.
 

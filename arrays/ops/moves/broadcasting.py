@@ -130,7 +130,7 @@ def broadcast_any(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     return tuple(np.broadcast_to(a, shape) if p else broadcast_to(a, shape) for a, p in zip(arrays, plain, strict=True))
 
 
-def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
+def broadcast_arrays(*arrays: ArrayLike, subok: bool = False) -> tuple[Array, ...]:
     """Return arrays broadcast to their common shape.
 
     Parameters

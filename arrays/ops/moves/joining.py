@@ -42,12 +42,14 @@ MOST_ROWS = 1024
 """Rows of an array that is given in place of a sequence, at most: each becomes an operand of its own."""
 
 
-def _operands(operation: str, arrays: Any, dtype: DTypeLike = None, casting: str = "same_kind") -> list[Array]:
+def _operands(
+    operation: str, arrays: Sequence[ArrayLike], dtype: DTypeLike = None, casting: str = "same_kind"
+) -> list[Array]:
     if isinstance(arrays, ArrayBase) and arrays.ndim and arrays.shape[0] > MOST_ROWS:
         expected = f"a sequence of arrays; one of more than {MOST_ROWS} rows is brought into shape by reshape, moveaxis"
         raise ArgumentError(bad(operation, "arrays", arrays, expected))
     if isinstance(arrays, ArrayBase | np.ndarray):
-        arrays = list(arrays)  # type: ignore[arg-type]
+        arrays = list(arrays)
     if not isinstance(arrays, Sequence) or not arrays:
         raise ArgumentError(bad(operation, "arrays", arrays, "a sequence of at least one array"))
     operands = [as_array(operation, f"arrays[{i}]", a) for i, a in enumerate(arrays)]
@@ -290,7 +292,7 @@ def vstack(arrays: Sequence[Any], *, dtype: DTypeLike = None, casting: str = "sa
     return _concatenate(operands, 0)
 
 
-def repeat(a: ArrayLike, repeats: Any, axis: int | None = None) -> Array:
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> Array:
     """Repeat each element along an axis.
 
     Parameters
@@ -403,7 +405,7 @@ def _roll(array: Array, shift: int, at: int) -> Array:
     return make(Move("roll", tuple(routes)), (array, array), array.expr.grid, array.dtype)
 
 
-def tile(A: Any, reps: int | Sequence[int], /) -> Array:
+def tile(A: ArrayLike, reps: int | Sequence[int], /) -> Array:
     """Repeat a whole array along its axes.
 
     Parameters

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...array import Array
+    from ...typing import ArrayLike
 
 __all__ = [
     "atleast_1d",
@@ -39,7 +40,7 @@ def _at_least(operation: str, arys: tuple[Any, ...], ndim: int) -> Any:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: ArrayLike) -> Any:
     """Return arrays with at least one axis.
 
     Parameters
@@ -68,7 +69,7 @@ def atleast_1d(*arys: Any) -> Any:
     return _at_least("atleast_1d", arys, 1)
 
 
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: ArrayLike) -> Any:
     """Return arrays with at least two axes, new ones in front.
 
     Parameters
@@ -97,7 +98,7 @@ def atleast_2d(*arys: Any) -> Any:
     return _at_least("atleast_2d", arys, 2)
 
 
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: ArrayLike) -> Any:
     """Return arrays with at least three axes.
 
     Parameters
@@ -222,13 +223,13 @@ def row_stack(tup: Sequence[Any]) -> Array:
     return vstack(tup)
 
 
-def _sequence(operation: str, tup: Any) -> list[Any]:
+def _sequence(operation: str, tup: Sequence[ArrayLike]) -> list[Any]:
     if not isinstance(tup, tuple | list) or not tup:
         raise ArgumentError(bad(operation, "tup", tup, "a sequence of at least one array"))
     return list(tup)
 
 
-def block(arrays: Any) -> Array:
+def block(arrays: Sequence[ArrayLike]) -> Array:
     """Join arrays as nested lists lay them out.
 
     The innermost lists are joined along the last axis, those around them along the one before, and so on.

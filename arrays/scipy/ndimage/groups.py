@@ -17,6 +17,7 @@ from ..bridge import numbers
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike, DTypeLike
 
 PART = 1 << 20
 """About so many parts of groups are put together by one task."""
@@ -25,7 +26,7 @@ PART = 1 << 20
 class Measured:
     """Elements with their labels, and the groups whose measures are asked for."""
 
-    def __init__(self, name: str, input: Any, labels: Any, index: Any, kinds: str = "biuf") -> None:
+    def __init__(self, name: str, input: ArrayLike, labels: ArrayLike | None, index: Any, kinds: str = "biuf") -> None:
         self.name, self.x = name, numbers(name, "input", input, kinds)
         self.labels: Array | None = None if labels is None else as_array(name, "labels", labels)
         self.shape: tuple[int, ...] = ()
@@ -45,7 +46,7 @@ class Measured:
         grid = Grid(common_axes([x, found], shape))
         self.x, self.labels = regrid(x, grid), regrid(found, grid)
 
-    def _read(self, index: Any) -> tuple[str, np.ndarray[Any, Any]]:
+    def _read(self, index: ArrayLike | None) -> tuple[str, np.ndarray[Any, Any]]:
         labels = np.asarray(index)
         if labels.dtype.kind not in "biuf" and labels.size:
             raise DTypeError(bad(self.name, "index", labels.dtype, "labels, as numbers"))
@@ -56,7 +57,7 @@ class Measured:
         self,
         function: str,
         how: str,
-        dtype: Any,
+        dtype: DTypeLike,
         params: tuple[Any, ...] = (),
         *,
         more: tuple[int, ...] = (),
@@ -103,7 +104,7 @@ class Measured:
         return answer.reshape((*self.shape, *found.shape[1:]))
 
 
-def refuse_index(name: str, labels: Any, index: Any) -> None:
+def refuse_index(name: str, labels: ArrayLike | None, index: ArrayLike | None) -> None:
     """Raise where there is an index without labels."""
     if labels is None and index is not None:
         raise ArgumentError(bad(name, "labels", labels, "labels, since there is an index"))

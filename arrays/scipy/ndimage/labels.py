@@ -35,7 +35,7 @@ Numbers = np.ndarray[Any, Any]
     "tuple of Array",
     "ndimage",
 )
-def label(input: ArrayLike, structure: Any = None, output: OutLike = None) -> tuple[Array, Array]:
+def label(input: ArrayLike, structure: ArrayLike | None = None, output: OutLike = None) -> tuple[Array, Array]:
     """Label connected elements, numbered as SciPy does: by the first element of each, in C order.
 
     Each chunk is labelled by itself; what meets at borders of chunks is then known on the driver, for which the array
@@ -61,7 +61,7 @@ def label(input: ArrayLike, structure: Any = None, output: OutLike = None) -> tu
     return labels, count
 
 
-def _structure(structure: Any, ndim: int) -> Numbers:
+def _structure(structure: ArrayLike | None, ndim: int) -> Numbers:
     if structure is None:
         return np.asarray(find("ndimage", "label").generate_binary_structure(ndim, 1))
     mask = np.array(as_array("label", "structure", structure).compute(), bool)
@@ -187,7 +187,7 @@ def generate_binary_structure(rank: int, connectivity: int) -> Numbers:
 
 
 @described({}, "A NumPy array of bool; with `origin` also the new origin.", "numpy.ndarray or tuple", "ndimage")
-def iterate_structure(structure: Any, iterations: int, origin: Any = None) -> Any:
+def iterate_structure(structure: ArrayLike | None, iterations: int, origin: object = None) -> Any:
     """Dilate a structuring element by itself.
 
     >>> import windrow as wr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from .groups import Measured, refuse_index
 
 if TYPE_CHECKING:
     from ...array import Array
+    from ...typing import ArrayLike
 
 EACH = "Lazy: a value for each label of `index`, in its shape; 0-d without a sequence of labels."
 PLACES = "Lazy: places along a last axis, for each label of `index`; of equal elements the first counts."
@@ -31,7 +32,7 @@ placed = described(ABOUT, PLACES)
 
 
 @measured
-def sum_labels(input: Any, labels: Any = None, index: Any = None) -> Array:
+def sum_labels(input: ArrayLike, labels: ArrayLike | None = None, index: ArrayLike | None = None) -> Array:
     """Sum elements by their labels.
 
     >>> import windrow as wr
@@ -42,7 +43,7 @@ def sum_labels(input: Any, labels: Any = None, index: Any = None) -> Array:
 
 
 @measured
-def sum(input: Any, labels: Any = None, index: Any = None) -> Array:
+def sum(input: ArrayLike, labels: ArrayLike | None = None, index: ArrayLike | None = None) -> Array:
     """Sum elements by their labels; see `sum_labels`.
 
     >>> import windrow as wr
@@ -53,7 +54,7 @@ def sum(input: Any, labels: Any = None, index: Any = None) -> Array:
 
 
 @measured
-def mean(input: Any, labels: Any = None, index: Any = None) -> Array:
+def mean(input: ArrayLike, labels: ArrayLike | None = None, index: ArrayLike | None = None) -> Array:
     """Return means of elements by their labels; NaN for a label that no element has.
 
     >>> import windrow as wr
@@ -65,7 +66,7 @@ def mean(input: Any, labels: Any = None, index: Any = None) -> Array:
 
 
 @measured
-def variance(input: Any, labels: Any = None, index: Any = None) -> Array:
+def variance(input: ArrayLike, labels: ArrayLike | None = None, index: ArrayLike | None = None) -> Array:
     """Return variances of elements by their labels.
 
     >>> import windrow as wr
@@ -76,7 +77,7 @@ def variance(input: Any, labels: Any = None, index: Any = None) -> Array:
 
 
 @measured
-def standard_deviation(input: Any, labels: Any = None, index: Any = None) -> Array:
+def standard_deviation(input: ArrayLike, labels: ArrayLike | None = None, index: ArrayLike | None = None) -> Array:
     """Return standard deviations of elements by their labels.
 
     >>> import windrow as wr
@@ -88,7 +89,7 @@ def standard_deviation(input: Any, labels: Any = None, index: Any = None) -> Arr
 
 
 @measured
-def minimum(input: Any, labels: Any = None, index: Any = None) -> Array:
+def minimum(input: ArrayLike, labels: ArrayLike | None = None, index: ArrayLike | None = None) -> Array:
     """Return the least of elements by their labels; 0 for a label in a sequence that no element has.
 
     >>> import windrow as wr
@@ -99,7 +100,7 @@ def minimum(input: Any, labels: Any = None, index: Any = None) -> Array:
 
 
 @measured
-def maximum(input: Any, labels: Any = None, index: Any = None) -> Array:
+def maximum(input: ArrayLike, labels: ArrayLike | None = None, index: ArrayLike | None = None) -> Array:
     """Return the greatest of elements by their labels; 0 for a label in a sequence that no element has.
 
     >>> import windrow as wr
@@ -110,7 +111,7 @@ def maximum(input: Any, labels: Any = None, index: Any = None) -> Array:
 
 
 @placed
-def minimum_position(input: Any, labels: Any = None, index: Any = None) -> Array:
+def minimum_position(input: ArrayLike, labels: ArrayLike | None = None, index: ArrayLike | None = None) -> Array:
     """Return where the least of elements are, by their labels.
 
     >>> import windrow as wr
@@ -122,7 +123,7 @@ def minimum_position(input: Any, labels: Any = None, index: Any = None) -> Array
 
 
 @placed
-def maximum_position(input: Any, labels: Any = None, index: Any = None) -> Array:
+def maximum_position(input: ArrayLike, labels: ArrayLike | None = None, index: ArrayLike | None = None) -> Array:
     """Return where the greatest of elements are, by their labels.
 
     >>> import windrow as wr
@@ -133,7 +134,9 @@ def maximum_position(input: Any, labels: Any = None, index: Any = None) -> Array
 
 
 @described(ABOUT, "Least and greatest elements, and their places; see `minimum_position`.", "tuple of Array")
-def extrema(input: Any, labels: Any = None, index: Any = None) -> tuple[Array, Array, Array, Array]:
+def extrema(
+    input: ArrayLike, labels: ArrayLike | None = None, index: ArrayLike | None = None
+) -> tuple[Array, Array, Array, Array]:
     """Return the least and the greatest of elements by their labels, and where they are.
 
     >>> import windrow as wr
@@ -145,7 +148,7 @@ def extrema(input: Any, labels: Any = None, index: Any = None) -> tuple[Array, A
 
 
 @placed
-def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> Array:
+def center_of_mass(input: ArrayLike, labels: ArrayLike | None = None, index: ArrayLike | None = None) -> Array:
     """Return means of places, weighted by the elements, by their labels.
 
     >>> import windrow as wr
@@ -159,7 +162,9 @@ def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> Array:
 
 
 @described(ABOUT, "Lazy, int64: counts along a last axis, for each label of `index`.", module="ndimage")
-def histogram(input: Any, min: Any, max: Any, bins: int, labels: Any = None, index: Any = None) -> Array:
+def histogram(
+    input: ArrayLike, min: float, max: float, bins: int, labels: ArrayLike | None = None, index: ArrayLike | None = None
+) -> Array:
     """Count elements in bins of one width, by their labels.
 
     >>> import windrow as wr
@@ -199,7 +204,9 @@ def _variance(given: Measured) -> Array:
     return given.answer(_divide(off, counts))
 
 
-def _extreme(name: str, input: Any, labels: Any, index: Any) -> tuple[Array, Array, Array, Array]:
+def _extreme(
+    name: str, input: ArrayLike, labels: ArrayLike | None, index: ArrayLike | None
+) -> tuple[Array, Array, Array, Array]:
     """Return the least and the greatest elements, and their places."""
     measured = Measured(name, input, labels, index)
     how = "spread" if measured.single else "last"

@@ -82,7 +82,7 @@ def correlate(name: str, arguments: dict[str, Any]) -> Array:
 
 
 def _convolve(
-    name: str, in1: ArrayLike, in2: ArrayLike, mode: Any, *, axes: AxisLike = None, kernel: str = "", **method: Any
+    name: str, in1: ArrayLike, in2: ArrayLike, mode: object, *, axes: AxisLike = None, kernel: str = "", **method: Any
 ) -> Array:
     """Convolve as SciPy's function `kernel` does; `method` is empty, or has that argument."""
     if method and method["method"] not in ("auto", "direct", "fft"):
@@ -155,7 +155,7 @@ def _slide(
     keywords: tuple[tuple[str, Any], ...],
     axes: tuple[int, ...],
     first: dict[int, tuple[int, int]],
-    dtype: Any,
+    dtype: np.dtype[Any],
 ) -> Array:
     """Let each chunk of the result read the window of the larger array that it follows from."""
     steps: list[Any] = [(i, Slice()) for i in range(x.ndim)]

@@ -32,7 +32,7 @@ documented = described(
 
 
 @documented
-def lfilter(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, zi: Any = None) -> Any:
+def lfilter(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayLike | None = None) -> Any:
     """Filter lines by a rational transfer function.
 
     Chunks along the axis follow each other; those beside each other run at once.
@@ -60,7 +60,7 @@ def lfilter(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, zi: Any = 
 
 
 @documented
-def sosfilt(sos: Any, x: ArrayLike, axis: int = -1, zi: Any = None) -> Any:
+def sosfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayLike | None = None) -> Any:
     """Filter lines by second-order sections.
 
     Chunks along the axis follow each other; those beside each other run at once.
@@ -94,7 +94,7 @@ def sosfilt(sos: Any, x: ArrayLike, axis: int = -1, zi: Any = None) -> Any:
     return filtered, moveaxis(line.reshape((count, 2, *line.shape[1:])), 1, at + 1)
 
 
-def _first(name: str, states: list[Array], shape: tuple[int, ...], dtype: Any) -> Array:
+def _first(name: str, states: list[Array], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     if not states:
         return zeros(shape, dtype)
     if not np.can_cast(states[0].dtype, dtype, "same_kind"):

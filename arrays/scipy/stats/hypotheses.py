@@ -189,7 +189,11 @@ def ttest_ind(
 
 @tested
 def f_oneway(
-    *samples: Any, axis: AxisLike = 0, equal_var: bool = True, nan_policy: str = "propagate", keepdims: bool = False
+    *samples: ArrayLike,
+    axis: AxisLike = 0,
+    equal_var: bool = True,
+    nan_policy: str = "propagate",
+    keepdims: bool = False,
 ) -> SignificanceResult:
     """Test whether means of several samples are the same, by analysis of variance.
 
@@ -225,8 +229,8 @@ POWERS = {
 
 @tested
 def chisquare(
-    f_obs: Any,
-    f_exp: Any = None,
+    f_obs: ArrayLike,
+    f_exp: ArrayLike | None = None,
     ddof: int = 0,
     axis: AxisLike = 0,
     *,
@@ -245,11 +249,11 @@ def chisquare(
 
 @tested
 def power_divergence(
-    f_obs: Any,
-    f_exp: Any = None,
+    f_obs: ArrayLike,
+    f_exp: ArrayLike | None = None,
     ddof: int = 0,
     axis: AxisLike = 0,
-    lambda_: Any = None,
+    lambda_: float | str | None = None,
     *,
     nan_policy: str = "propagate",
     keepdims: bool = False,
@@ -267,7 +271,15 @@ def power_divergence(
 
 
 def _divergence(
-    name: str, f_obs: Any, f_exp: Any, ddof: Any, axis: AxisLike, power: float, check: bool, policy: Any, keepdims: bool
+    name: str,
+    f_obs: ArrayLike,
+    f_exp: ArrayLike | None,
+    ddof: float,
+    axis: AxisLike,
+    power: float,
+    check: bool,
+    policy: str,
+    keepdims: bool,
 ) -> SignificanceResult:
     if not isinstance(ddof, int | float):
         raise ArgumentError(bad(name, "ddof", ddof, "a number"))

@@ -132,7 +132,9 @@ def zscore(a: ArrayLike, axis: AxisLike = 0, ddof: int = 0, nan_policy: str = "p
 
 
 @scored
-def zmap(scores: Any, compare: Any, axis: AxisLike = 0, ddof: int = 0, nan_policy: str = "propagate") -> Array:
+def zmap(
+    scores: ArrayLike, compare: ArrayLike, axis: AxisLike = 0, ddof: int = 0, nan_policy: str = "propagate"
+) -> Array:
     """Return how many standard deviations elements are from the mean of others.
 
     >>> import windrow as wr
@@ -154,7 +156,7 @@ def gzscore(a: ArrayLike, *, axis: AxisLike = 0, ddof: int = 0, nan_policy: str 
     return _scores("gzscore", x, x, axis, ddof, nan_policy)
 
 
-def _scores(name: str, scores: Any, compare: Any, axis: AxisLike, ddof: int, nan_policy: Any) -> Array:
+def _scores(name: str, scores: ArrayLike, compare: ArrayLike, axis: AxisLike, ddof: int, nan_policy: str) -> Array:
     sample = Sample(name, "compare" if name == "zmap" else "a", compare, axis, nan_policy)
     x = sample.x if scores is compare else Sample(name, "scores", scores, None).x
     deviation = sqrt(sample.var(ddof))
@@ -165,9 +167,9 @@ def _scores(name: str, scores: Any, compare: Any, axis: AxisLike, ddof: int, nan
 
 @documented
 def entropy(
-    pk: Any,
-    qk: Any = None,
-    base: Any = None,
+    pk: ArrayLike,
+    qk: ArrayLike | None = None,
+    base: float | None = None,
     axis: AxisLike = 0,
     *,
     nan_policy: str = "propagate",

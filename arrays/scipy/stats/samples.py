@@ -108,7 +108,7 @@ def nan_where(condition: Array, found: Array) -> Array:
     return masked
 
 
-def refuse_policy(name: str, policy: Any) -> None:
+def refuse_policy(name: str, policy: object) -> None:
     """Raise for what is done with NaN otherwise."""
     if policy != "propagate":
         raise ArgumentError(
@@ -116,13 +116,13 @@ def refuse_policy(name: str, policy: Any) -> None:
         )
 
 
-def check_alternative(name: str, alternative: Any) -> None:
+def check_alternative(name: str, alternative: object) -> None:
     """Raise for an unknown alternative."""
     if alternative not in ("two-sided", "less", "greater"):
         raise ArgumentError(bad(name, "alternative", alternative, "'two-sided', 'less' or 'greater'"))
 
 
-def refuse_other(name: str, **given: Any) -> None:
+def refuse_other(name: str, **given: tuple[object, object]) -> None:
     """Raise for arguments that only have one value here."""
     for argument, (value, only) in given.items():
         if not (value is only or value == only):

@@ -45,7 +45,7 @@ def name_of(function: Any) -> str:
     return str(getattr(function, "__name__", None) or type(function).__name__)
 
 
-def _is_own(function: Any) -> bool:
+def _is_own(function: Callable[..., Any]) -> bool:
     """Whether a function is one of Windrow's, whose name says nothing to users."""
     return str(getattr(function, "__module__", "")).partition(".")[0] == __name__.partition(".")[0]
 
@@ -209,7 +209,7 @@ def _globals_of(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys(i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"))
 
 
-def refuse_captured(operation: str, function: Any) -> None:
+def refuse_captured(operation: str, function: Callable[..., Any]) -> None:
     """Raise where a function uses a lazy array or a future of its module's, or of the function it stands in."""
     if not inspect.isfunction(function):
         return
@@ -246,7 +246,7 @@ def _names_outside(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*_globals_of(code), *inner]))
 
 
-def find_state(function: Any) -> tuple[Any, ...] | None:
+def find_state(function: Callable[..., Any]) -> tuple[Any, ...] | None:
     """Return all that a function's pickle follows from, to be compared by identity; None where that is hard to say.
 
     It is said of functions that refer to modules and built-in functions alone.
