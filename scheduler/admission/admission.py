@@ -100,7 +100,7 @@ def arrange(fresh: Mapping[StageRecord, Index], room: int, slots: int, ranks: in
         return
     records = sorted((r for r in fresh if r.admission is None or r.admission.over), key=lambda r: r.number)
     numbers = {record: number for number, record in enumerate(records)}
-    steps = []
+    steps: list[SequenceStep] = []
     for record in records:
         wanted = np.zeros(record.ntasks, bool)
         wanted[fresh[record]] = True

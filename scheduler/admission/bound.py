@@ -158,7 +158,7 @@ def _alone(made: Sequence[Stage], results: Collection[str]) -> int:
 def _steps(made: Sequence[Stage], slabs: Sequence[Index], kept: Collection[str]) -> list[SequenceStep]:
     numbers = {stage.token: number for number, stage in enumerate(made)}
     reads = relations(made, {token: 1 for stage in made for token in stage.inputs})
-    steps = []
+    steps: list[SequenceStep] = []
     for stage, sizes in zip(made, slabs, strict=True):
         edges = zip(stage.inputs, reads[stage.token][1], strict=True)
         inputs = tuple((numbers[token], rows) for token, rows in edges if token in numbers)

@@ -78,7 +78,7 @@ def report(version: str, launched: bool = False) -> Iterator[str]:
 
 
 def _packages(made: DoctorReport) -> str:
-    packages = []
+    packages: list[str] = []
     for name, needed in (("numpy", True), ("pyarrow", True), ("cloudpickle", True), ("llvmlite", False)):
         try:
             version = importlib.metadata.version(name)

@@ -19,6 +19,7 @@ from .script import check, execute, print_error, wind_up
 
 if TYPE_CHECKING:
     from ...workers.mpi.messages.link import MpiLink
+    from ..spmd_mode.leader import Leader
     from .options import Options
 
 Names = Callable[[], dict[str, Any]]
@@ -92,7 +93,7 @@ def _lead(options: Options, link: MpiLink, arena: int, company: Company, names: 
     from ...workers.wire.protocol import Stop
 
     ending = Ending(0, company)
-    leaders = []
+    leaders: list[Leader] = []
 
     def start() -> None:
         leaders.append(lead(link, arena, options.threads or 1, company))

@@ -13,7 +13,7 @@ import threading
 import time
 from itertools import chain
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("windrow")
 Array = np.ndarray[Any, Any]
+T = TypeVar("T")
 ROUNDS = 16
 """So often what small tasks lead to is given out before the engine looks at anything else."""
 LATE = 0.05
@@ -147,17 +148,16 @@ class Engine:
         self._inbox.put(request)
         self.transport.wake()
 
-    def ask(self, question: Any, limit: float = 10.0) -> Any:
+    def ask(self, question: Callable[[Engine], T], limit: float = 10.0) -> T:
         """Return `question(engine)`, computed on the engine's thread."""
         if self.over:
             raise ClusterError("the cluster is closed")
-        answer: SimpleQueue[Any] = SimpleQueue()
+        answer: SimpleQueue[tuple[T, BaseException | None]] = SimpleQueue()
         self.request(Ask(question, answer))
         try:
             result, error = answer.get(timeout=limit)
         except Empty:
-            state = "is closed" if self.over else "does not answer"
-            raise ClusterError(f"the cluster {state}") from None
+            raise ClusterError(f"the cluster {'is closed' if self.over else 'does not answer'}") from None
         if error is not None:
             raise error
         return result

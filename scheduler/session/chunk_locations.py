@@ -17,6 +17,8 @@ from ..ledger.stage_record import ChunkState
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from ...graph.chunks.grid import Grid, Index
     from ...workers.rank.rank import Rank
     from ..engine.engine import Engine
@@ -87,7 +89,7 @@ def find_places(engine: Engine, token: str, rank: int | None = None, block: int 
     return Columns(token, stage.grid, stage.dtype, stage.blocks_per_task, chosen, *places)
 
 
-def _there(record: StageRecord, tasks: Index) -> Any:
+def _there(record: StageRecord, tasks: Index) -> NDArray[np.bool]:
     return np.ones(len(tasks), bool) if record.in_place else record.state[tasks] == ChunkState.STORED
 
 

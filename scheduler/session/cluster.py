@@ -220,7 +220,7 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
     from ..shared.spaces import spaces
     from ..shared.symmetric import count_bytes
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for rank, peer in enumerate(engine.transport.peers):
         if not engine.ledger.alive[rank]:
             continue

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ...graph.chunks.grid import Index
     from ...graph.lowering.stage import Reads, Stage
+    from ..engine.engine import Engine
     from ..ledger.stage_record import Claim
 
 Array = np.ndarray[Any, Any]
@@ -137,8 +138,8 @@ class Uncache:
 class Ask:
     """Request: call `question(engine)` on the engine's thread; the answer comes by the queue."""
 
-    question: Any
-    answer: SimpleQueue[Any]
+    question: Callable[[Engine], object]
+    answer: SimpleQueue[tuple[Any, BaseException | None]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,7 +251,7 @@ def status(engine: Engine) -> EngineStatus:
     first: dict[int, int] = {}
     for number, batch in ledger.batches.items():
         first[batch.rank] = min(first.get(batch.rank, number), number)
-    busy = []
+    busy: list[Busy] = []
     for rank, number in sorted(first.items()):
         batch = ledger.batches[number]
         stage, tasks = batch.record.stage, batch.tasks

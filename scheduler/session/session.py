@@ -7,7 +7,7 @@ import threading
 import time
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -49,6 +49,15 @@ AHEAD, PAUSE, LONGEST_PAUSE = 64, 0.0005, 0.005
 A loop that never asks for values would else run ahead of the engine by more than lineage is long (see
 `lineage_checkpoint`)."""
 _numbers = itertools.count()
+T = TypeVar("T")
+
+
+class Keeper(Protocol):
+    """What keeps something as long as it is held."""
+
+    def release(self) -> None:
+        """Let go of it."""
+        ...
 
 
 class Session:
@@ -108,21 +117,21 @@ class Session:
         """Bytes of the smallest arena."""
         return min(self.arenas)
 
-    def ask(self, question: Callable[[Engine], Any]) -> Any:
+    def ask(self, question: Callable[[Engine], T]) -> T:
         """Return what a function finds, which runs on the engine's thread, wherever that is."""
         return self.engine.ask(question)
 
-    def once(self, what: str, about: Iterable[Any], act: Callable[[], Any]) -> Any:
+    def once(self, what: str, about: Iterable[object], act: Callable[[], T]) -> T:
         """Do something once for all who run the script, and return what it returns, to all of them.
 
         `what` names it, and `about` is what must be the same for all.
         """
         return act()
 
-    def hold_once(self, what: str, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+    def hold_once(self, what: str, make: Callable[[], tuple[T, Keeper]]) -> tuple[T, Keeper]:
         """Make something once for all who run the script; return it, and what keeps it as long as it lives.
 
-        `make` returns it, and something whose `release()` lets go of it, when nobody holds it any more.
+        `make` returns it, and what lets go of it when nobody holds it any more.
         """
         return make()
 
@@ -361,7 +370,7 @@ class Session:
             shape = stage.grid.block_shape(block)
             return slab[at : at + int(np.prod(shape)) * stage.dtype.itemsize].view(stage.dtype).reshape(shape)
 
-        chunk: Array | None = self.engine.ask(look)
+        chunk = self.engine.ask(look)
         if chunk is not None:
             chunk = chunk.view()
             chunk.flags.writeable = False

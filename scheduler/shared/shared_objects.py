@@ -6,7 +6,7 @@ import pickle
 import weakref
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ...workers.shared.shared_objects import Borrowed, Shared, forget
 from ...workers.wire.protocol import Unshare
@@ -33,7 +33,7 @@ class _Keeper:
         self._made = None
 
 
-def share(value: Any) -> Shared:
+def share(value: object) -> Shared:
     """Put an object where all ranks see it, as long as somebody refers to what is returned; in SPMD mode rank 0's."""
     current_session = running()
     if current_session is None or current_session.place[1] == 1:
@@ -62,7 +62,7 @@ def make_once(what: str, make: Callable[[], Made]) -> Made:
     return handle
 
 
-def _put(value: Any) -> Shared:
+def _put(value: object) -> Shared:
     shared = Shared(value)
     weakref.finalize(shared, _let_go, shared._name)
     return shared

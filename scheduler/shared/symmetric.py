@@ -49,6 +49,7 @@ from ..session.job import Ask
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from ...graph.chunks.grid import Index
     from ...graph.lowering.stage import Stage
     from ...workers.wire.protocol import RankMessage, Reply
     from ...workers.wire.rpc import Question, Sent
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("windrow")
 Array = np.ndarray[Any, Any]
 Kind = TypeVar("Kind", bound=OneSided)
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -106,7 +108,7 @@ class Coordinator:
 
     # ---------------------------------------------------------------- the thread
 
-    def work(self, what: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+    def work(self, what: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> None:
         """Have the thread do something, and tell."""
 
         def attempt() -> None:
@@ -119,9 +121,10 @@ class Coordinator:
 
         self._worker.put(attempt)
 
-    def do(self, what: Callable[[], Any]) -> Any:
+    def do(self, what: Callable[[], T]) -> T:
         """Have the thread do something, and return what it found."""
         outcomes: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+        value: T
         self.work(what, lambda value, error: outcomes.put((value, error)))
         while True:  # an interrupt that came just before a wait began is seen at the next
             with contextlib.suppress(Empty):
@@ -339,7 +342,7 @@ class Coordinator:
         log.warning(text)
         mine = held(entry.spec.token)
         wrote, mine.wrote = mine.wrote, False  # before anybody hears of it, and writes again
-        spoilt = []
+        spoilt: list[tuple[StageRecord, Index]] = []
         for record in list(engine.ledger.records.values()):
             if record.complete or not any(each._held is mine for each in used(record.stage)):
                 continue
@@ -398,7 +401,9 @@ def count_bytes(engine: Engine, rank: int) -> int:
     return 0 if driver is None else driver.count_bytes(rank)
 
 
-def make(engine: Engine, kind: type[Kind], shape: tuple[int, ...], dtype: Any, fill: Any, text: str) -> Kind:
+def make(
+    engine: Engine, kind: type[Kind], shape: tuple[int, ...], dtype: np.dtype[Any], fill: object, text: str
+) -> Kind:
     """Make an array, which is let go of when nothing refers to what is returned."""
     driver = coordinator(engine)
     spec = ArraySpec(os.urandom(16), kind is Replicated, shape, dtype, fill, text)

@@ -10,7 +10,7 @@ import pickle
 import weakref
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .member import MemberSession
 
 Array = np.ndarray[Any, Any]
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -37,7 +38,7 @@ class LedArray:
     array: SharedArray
     lease: Lease | None = None
 
-    def change(self, act: Callable[[SharedArray], Any]) -> Any:
+    def change(self, act: Callable[[SharedArray], T]) -> T:
         """Do something with the array; the version that was known need not be kept, as all ranks are in the call."""
         self.lease = None
         return act(self.array)

@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...graph.errors import ClusterError
 from ...graph.expr import names
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from ...workers.wire.rpc import Question
     from ..session.chunk_locations import Columns
     from ..session.pin import Pin
-    from ..session.session import Session
+    from ..session.session import Keeper, Session
     from .agreed_arrays import LedArray
     from .messages import SlowMessage, Value
     from .reports import RankReport
 
 log = logging.getLogger("windrow")
+T = TypeVar("T")
 SMALL = 1 << 18
 """Bytes of results that come with the answer; of larger ones the places do."""
 TICK = 0.25
@@ -79,7 +80,7 @@ class Leader:
 
     # ---------------------------------------------------------------- collective calls
 
-    def lead(self, told: RankReport, roots: Sequence[Expr], act: Callable[[], Any]) -> tuple[Any, Answer]:
+    def lead(self, told: RankReport, roots: Sequence[Expr], act: Callable[[], T]) -> tuple[T, Answer]:
         """Wait until all ranks have come to a call, run it, answer them; return its value and what all are told.
 
         What stops it is raised here too.
@@ -160,7 +161,7 @@ class Leader:
         finally:
             self._led.acting = False
 
-    def compute(self, number: int, roots: list[Expr]) -> Any:
+    def compute(self, number: int, roots: list[Expr]) -> list[Any]:
         """Return values where they are few bytes, else where their chunks lie."""
         others = [rank for rank in self.roll.living if rank]
         if sum(root.nbytes for root in roots) <= SMALL or not others:
@@ -177,7 +178,7 @@ class Leader:
         fresh = [root for root in roots if root.token not in self.kept or self.kept[root.token].job.error is not None]
         self.kept |= {root.token: kept for root, kept in zip(fresh, self.session.keep(fresh), strict=True)}
 
-    def adopt(self, what: str, keeper: Any) -> str:
+    def adopt(self, what: str, keeper: Keeper) -> str:
         """Keep something until all ranks have let go of it; return the name by which they do."""
         self._adopted += 1
         key = f"{what} {self._adopted}"

@@ -7,7 +7,7 @@ import threading
 import time
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -30,11 +30,16 @@ if TYPE_CHECKING:
     from ...graph.lowering.stage import Stage
     from ...workers.rank.rank import Rank
     from ...workers.shared.shared_objects import SharedName
+    from ...workers.wire.rpc import Calls
+    from ...workers.wire.transport import Transport
+    from ..engine.engine import Engine
     from ..session.result_collector import ResultCollector
+    from ..session.session import Keeper
     from .leader import Leader
     from .messages import SlowMessage, Value
 
 Array = np.ndarray[Any, Any]
+T = TypeVar("T")
 LIMIT = 60.0
 """Seconds in which rank 0 answers what takes it no time."""
 
@@ -62,7 +67,7 @@ class AgreedKept(Pin):
         return bool(self.session.wait_for(self.token, deadline))
 
 
-def _is_complete(engine: Any, token: str) -> bool:
+def _is_complete(engine: Engine, token: str) -> bool:
     record = engine.ledger.records.get(token)
     return record is not None and bool(record.complete)
 
@@ -122,12 +127,12 @@ class MemberSession(Session):
         return self._comm
 
     @property
-    def transport(self) -> Any:
+    def transport(self) -> Transport:
         """See `Session`."""
         return self._rank.transport
 
     @property
-    def calls(self) -> Any:
+    def calls(self) -> Calls:
         """See `Session`."""
         return self._rank.calls
 
@@ -175,7 +180,7 @@ class MemberSession(Session):
         unique = {root.token: root for root in roots}
         asked, number = list(unique.values()), self._number + 1
         leader = self._leader
-        results = self._call("compute", unique, asked, lambda: leader.compute(number, asked) if leader else None)
+        results = self._call("compute", unique, asked, lambda: leader.compute(number, asked) if leader else [])
         if isinstance(results[0], Columns):
             results = [self._assemble(root, each, number) for root, each in zip(asked, results, strict=True)]
             self._tell_read(number)
@@ -209,21 +214,21 @@ class MemberSession(Session):
             "expected another way in SPMD mode, or a script that runs on rank 0, without --spmd"
         )
 
-    def once(self, what: str, about: Iterable[Any], act: Callable[[], Any]) -> Any:
+    def once(self, what: str, about: Iterable[object], act: Callable[[], T]) -> T:
         """See `Session`: rank 0 does it."""
 
-        def alone() -> Any:
+        def alone() -> T:
             assert self._leader is not None
             with self._leader.acting():
                 return act()
 
         return self._call(what, [names.digest(*about)], (), alone)
 
-    def hold_once(self, what: str, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+    def hold_once(self, what: str, make: Callable[[], tuple[T, Keeper]]) -> tuple[T, Keeper]:
         """See `Session`: rank 0 makes it, and keeps it until all ranks have let go of it."""
         leader = self._leader
 
-        def act() -> tuple[Any, str]:
+        def act() -> tuple[T, str]:
             assert leader is not None
             with leader.acting():
                 own_handle, keeper = make()
@@ -233,7 +238,7 @@ class MemberSession(Session):
         with self._lock:
             return handle, self._another(key)
 
-    def _call(self, kind: str, tokens: Iterable[str], roots: Sequence[Expr], act: Callable[[], Any]) -> Any:
+    def _call(self, kind: str, tokens: Iterable[str], roots: Sequence[Expr], act: Callable[[], T]) -> T:
         """Ask for something together with all other ranks, and return what all get."""
         self.check_open()
         if threading.current_thread() is not self._script:
@@ -282,12 +287,13 @@ class MemberSession(Session):
 
     # ---------------------------------------------------------------- questions that each rank may ask by itself
 
-    def ask(self, question: Any) -> Any:
+    def ask(self, question: Callable[[Engine], T]) -> T:
         """See `Session`."""
         self.check_open()
         if self._leader is not None:
             return self._leader.engine.ask(question)
-        return self._rank.calls.ask(0, AskEngine(question), LIMIT)
+        answer: T = self._rank.calls.ask(0, AskEngine(question), LIMIT)
+        return answer
 
     def wait_for(self, token: str, deadline: float | None) -> bool:
         """Wait until a persisted array is there, at most until a time; tell whether it is."""

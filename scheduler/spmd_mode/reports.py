@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import cloudpickle
 
@@ -37,7 +37,7 @@ class RankReport:
     dropped: tuple[str, ...] = ()
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """What must be the same on all ranks."""
         return self.kind, self.names
 
@@ -83,7 +83,7 @@ def name_ranks(ranks: Iterable[int]) -> str:
 
 def different(reports: Mapping[int, RankReport]) -> ClusterError:
     """Return the error for ranks that ask for different things."""
-    groups: dict[tuple[Any, ...], list[int]] = {}
+    groups: dict[tuple[object, ...], list[int]] = {}
     for rank in sorted(reports):
         groups.setdefault(reports[rank].key, []).append(rank)
     descriptions = [f"{name_ranks(ranks)}: {reports[ranks[0]].describe()}" for ranks in groups.values()]
@@ -100,7 +100,7 @@ def different(reports: Mapping[int, RankReport]) -> ClusterError:
     )
 
 
-def dumps(value: Any) -> bytes:
+def dumps(value: object) -> bytes:
     """Pickle for another rank, which runs the same script: its classes go by name, what has none by value."""
     try:
         return pickle.dumps(value, 5)

@@ -355,7 +355,7 @@ class Board:
 
     def _make_again(self, rank: int) -> None:
         """Have results made again that were on a lost rank alone, and are wanted."""
-        lost = []
+        lost: list[TaskRecord] = []
         for record in list(self.records.values()):
             if rank in record.holders:
                 record.holders -= {rank}
