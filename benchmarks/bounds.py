@@ -115,6 +115,7 @@ def arena(quick: bool, only: set[str]) -> Iterator[tuple[str, Found]]:
         for name in [n for n in every if not only or n in only]:
             order = Order(name, "windrow", data, str(Path(data, "late")), 8 << 30, 600.0, 1, quick)
             with tempfile.TemporaryDirectory() as folder, opened(order, Path(folder)) as system:
+                system.empty()
                 for store in every[name].stores:
                     system.stored(store)
                 meter = Meter()
