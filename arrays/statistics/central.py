@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ...graph.arguments import check_integer
+from ...graph.kinds.reduction import count_reduced
+from ...workers.kernels.reductions import REDUCTIONS
 from ..base import as_array, check_axes, check_dtype
 from ..ops.elementwise.functions import astype
 from ..ops.outputs import deliver
-from ..ops.reductions.sums import mean, sum
+from ..ops.reductions.nodes import check_freedom, reduce_to
+from ..ops.reductions.sums import find_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,7 @@ def moment(
     Raises
     ------
     ArgumentError
-        `a` can't be read as an array; or `order` isn't an integer from 0 on.
+        `a` can't be read as an array; `order` isn't an integer from 0 on; or `ddof` isn't a number.
     AxisError
         The array has no such axis.
     ShapeError
@@ -82,7 +83,8 @@ def moment(
     order = check_integer("moment", "order", order, 0)
     if dtype is not None:
         array = astype(array, check_dtype("moment", "dtype", dtype))
-    count = int(np.prod([array.shape[i] for i in axes]))
-    away = array - mean(array, axis=axes, keepdims=True)
-    total = sum(away ** int(order), axis=axes, keepdims=keepdims)
-    return deliver("moment", total / (count - ddof), out)  # type: ignore[no-any-return]
+    REDUCTIONS["var"].result_dtype(array.dtype, operation="moment")
+    away = array - find_mean("moment", array, axes, None, None, True, True)
+    total = reduce_to("sum", away**order, axes, keepdims, None, operation="moment")
+    free = count_reduced(array.shape, axes) - check_freedom("moment", ddof, None)
+    return deliver("moment", total / free, out)  # type: ignore[no-any-return]

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
+from ...workers.kernels.reduction import NUMBERS
 from ...workers.public_api import warn
 from ..base import ArrayBase, as_array, check_axes, check_dtype, make
 from ..creation.diagonals import diagonal
@@ -18,11 +19,13 @@ from ..ops.moves.axis_moves import squeeze, transpose
 from ..ops.moves.broadcasting import broadcast_to
 from ..ops.moves.joining import concatenate
 from ..ops.products.matrices import matmul
-from ..ops.reductions import sums as red
+from ..ops.reductions.nodes import reduce_to
+from ..ops.reductions.sums import find_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...graph.expr.expr import DType
     from ..array import Array
     from ..typing import ArrayLike, DTypeLike
 
@@ -83,22 +86,29 @@ def average(
     """
     array = as_array("average", "a", a)
     if weights is None:
-        mean = red.mean(array, axis, keepdims=keepdims)
+        mean = find_mean("average", array, axis, None, None, keepdims, True)
         if mean._unsized is None and not mean.size:
             raise ZeroDivisionError(f"average: argument 'a' has shape {array.shape}; expected some elements")
         if not returned:
             return mean
         return mean, broadcast_to(mean.dtype.type(array.size / mean.size), mean.shape)
     heavy = _weights_along(array, axis, as_array("average", "weights", weights))
-    whole = [np.dtype(float)] if array.dtype.kind in "biu" else []
     if array.dtype.kind == "m":
         raise DTypeError(bad("average", "weights", heavy.dtype, "None for times, whose mean takes no weights"))
+    for argument, each in (("a", array), ("weights", heavy)):
+        _check_numbers("average", argument, each.dtype)
+    whole = [np.dtype(float)] if array.dtype.kind in "biu" else []
     dtype = np.result_type(array.dtype, heavy.dtype, *whole)
-    total = red.sum(heavy, axis, dtype, keepdims=keepdims)
+    total = reduce_to("sum", heavy, axis, keepdims, dtype, operation="average")
     total = make(BlockFunction("elements.checks:no_zero"), (total,), total.expr.grid, total.dtype)
     product = multiply(array, heavy, dtype=dtype)  # in the operands' own dtypes it might overflow
-    mean = divide(red.sum(product, axis, dtype, keepdims=keepdims), total)
+    mean = divide(reduce_to("sum", product, axis, keepdims, dtype, operation="average"), total)
     return (mean, broadcast_to(total, mean.shape)) if returned else mean
+
+
+def _check_numbers(operation: str, argument: str, dtype: DType) -> None:
+    if dtype.kind not in NUMBERS:
+        raise DTypeError(bad(operation, argument, dtype, "a dtype of numbers"))
 
 
 def _weights_along(array: Array, axis: Any, weights: Array) -> Array:
@@ -179,10 +189,15 @@ def cov(
     """
     if ddof is not None and ddof != int(ddof):
         raise ShapeError(bad("cov", "ddof", ddof, "an integer"))
-    x, weights, factor = _observations(m, y, rowvar, dtype), None, None
     free = (0 if bias else 1) if ddof is None else int(ddof)
+    return _covariances("cov", _observations("cov", {"m": m, "y": y}, rowvar, dtype), free, fweights, aweights)
+
+
+def _covariances(operation: str, x: Array, free: int, fweights: Any, aweights: Any) -> Array:
+    """Return the covariances of the rows of a matrix."""
     if x.shape[0] == 0:
         return empty((0, 0), x.dtype)
+    weights, factor = None, None
     counts = _observation_weights("fweights", fweights, x.shape[1])
     others = _observation_weights("aweights", aweights, x.shape[1])
     if counts is not None or others is not None:
@@ -194,11 +209,11 @@ def cov(
         elif others is None:
             factor = total - free
         else:
-            factor = total - free * red.sum(multiply(weights, others)) / total
+            factor = total - free * reduce_to("sum", multiply(weights, others), None, False, None) / total
     else:
-        mean = red.mean(x, 1)
+        mean = reduce_to("mean", x, 1, False, None)
         if x.shape[1] <= free:
-            warn("cov: there are no degrees of freedom left", RuntimeWarning)
+            warn(f"{operation}: there are no degrees of freedom left", RuntimeWarning)
         factor = np.float64(max(0.0, x.shape[1] - free))
     x = astype(subtract(x, mean[:, None]), x.dtype)
     turned = transpose(x if weights is None else multiply(x, weights))
@@ -208,16 +223,21 @@ def cov(
     return squeeze(astype(multiply(product, scale), product.dtype))
 
 
-def _observations(m: ArrayLike, y: ArrayLike, rowvar: bool, dtype: DTypeLike) -> Array:
-    """Return all variables, one in each row."""
-    arrays = [as_array("cov", name, v) for name, v in (("m", m), ("y", y)) if v is not None]
-    if arrays[0].ndim > 2:
-        raise ShapeError(bad("cov", "m", arrays[0].shape, "a 1-D or 2-D array"))
-    if len(arrays) > 1 and arrays[1].ndim > 2:
-        raise ShapeError(bad("cov", "y", arrays[1].shape, "a 1-D or 2-D array"))
-    known = (
-        np.result_type(*(a.dtype for a in arrays), np.float64) if dtype is None else check_dtype("cov", "dtype", dtype)
-    )
+def _observations(operation: str, variables: dict[str, ArrayLike | None], rowvar: bool, dtype: DTypeLike) -> Array:
+    """Return all variables, one in each row; they come by the names of arguments."""
+    arrays = []
+    for argument, value in variables.items():
+        if value is not None:
+            array = as_array(operation, argument, value)
+            _check_numbers(operation, argument, array.dtype)
+            if array.ndim > 2:
+                raise ShapeError(bad(operation, argument, array.shape, "a 1-D or 2-D array"))
+            arrays.append(array)
+    if dtype is None:
+        known = np.result_type(*(a.dtype for a in arrays), np.float64)
+    else:
+        known = check_dtype(operation, "dtype", dtype)
+        _check_numbers(operation, "dtype", known)
     rows = []
     for i, array in enumerate(arrays):
         x = astype(array, known)
@@ -225,7 +245,8 @@ def _observations(m: ArrayLike, y: ArrayLike, rowvar: bool, dtype: DTypeLike) ->
         turned = not rowvar and (arrays[0].ndim != 1 if i == 0 else x.shape[0] != 1)
         rows.append(transpose(x) if turned else x)
     if any(r.shape[1] != rows[0].shape[1] for r in rows):
-        raise ShapeError(bad("cov", "y", arrays[1].shape, f"{rows[0].shape[1]} observations, as in m"))
+        first = next(iter(variables))
+        raise ShapeError(bad(operation, "y", arrays[1].shape, f"{rows[0].shape[1]} observations, as in {first}"))
     return concatenate(rows, 0)
 
 
@@ -279,7 +300,7 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, d
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    c = cov(x, y, rowvar, dtype=dtype)
+    c = _covariances("corrcoef", _observations("corrcoef", {"x": x, "y": y}, rowvar, dtype), 1, None, None)
     if c.ndim == 0:
         return divide(c, c)  # type: ignore[no-any-return]
     spread = sqrt(real(diagonal(c)))

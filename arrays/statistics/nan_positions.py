@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.kinds.mapping import BlockFunction
-from ..base import as_array, check_axis, make
+from ..base import as_array, make
 from ..ops.outputs import deliver_positions
-from ..ops.reductions import extremes
+from ..ops.reductions.extremes import position_of
 from .docstrings import STATISTICS
-from .nans import has_nan
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -75,11 +74,9 @@ def nanargmax(a: ArrayLike, axis: int | None = None, out: OutLike = None, *, kee
 
 def _position(operation: str, a: ArrayLike, axis: int | None, keepdims: bool) -> Array:
     array = as_array(operation, "a", a)
-    if axis is not None and (array.ndim or axis not in (0, -1)):
-        axis = check_axis(operation, axis, array.ndim)
-    if not has_nan(array) or array.dtype.kind in "mM":
-        return (extremes.argmin if operation == "nanargmin" else extremes.argmax)(array, axis, keepdims=keepdims)
-    position = extremes.position_of(operation, array, axis, keepdims)
+    if array.dtype.kind not in "fc":
+        return position_of(operation.removeprefix("nan"), array, axis, keepdims, operation)
+    position = position_of(operation, array, axis, keepdims)
     return make(
         BlockFunction("elements.checks:check_found", (operation,)), (position,), position.expr.grid, position.dtype
     )

@@ -10,13 +10,12 @@ from ...graph.kinds.reduction import count_reduced
 from ...workers.kernels.functions import UNFREE
 from ..base import as_array
 from ..ops.elementwise.functions import astype, where
-from ..ops.elementwise.ufuncs import absolute, divide, isnan, square
+from ..ops.elementwise.ufuncs import absolute, divide, isnan, logical_not, square
 from ..ops.outputs import deliver_inexact
-from ..ops.reductions import sums as red
-from ..ops.reductions.nodes import check_freedom, find_axes, is_usual, reduce_to, warn_of_few
-from ..ops.reductions.spreads import std, var
+from ..ops.reductions.nodes import check_freedom, find_axes, is_usual, mask_out, reduce_to, warn_of_few
+from ..ops.reductions.spreads import check_mean, find_spread
 from .docstrings import STATISTICS
-from .nans import check_numbers, count_not_nan, inexact_dtype, nanmean
+from .nans import inexact_dtype, nanmean
 
 if TYPE_CHECKING:
     from .nans import Axes
@@ -64,14 +63,14 @@ def nanvar(
     Raises
     ------
     ArgumentError
-        `a` can't be read as an array; `ddof` isn't a number, or is given with `correction`; or `dtype` is of integers,
-        and `a` isn't.
+        `a` can't be read as an array; or `ddof` isn't a number, or is given with `correction`.
     AxisError
         The array has no such axis.
     ShapeError
         `where` or `mean` doesn't broadcast; or `out` has another shape than the result.
     DTypeError
-        `a` isn't numbers or bool, `dtype` isn't of numbers, or the result isn't cast to the dtype of `out`.
+        `a` isn't numbers or bool, `dtype` isn't of numbers, or is of integers while `a` isn't, or the result isn't cast
+        to the dtype of `out`.
 
     Notes
     -----
@@ -124,29 +123,30 @@ def _spread(
     mean: Any,
 ) -> Any:
     """Deliver variances or standard deviations that ignore NaN; for dtypes without NaN, the plain ones."""
-    array = check_numbers(operation, a, axis, dtype, keepdims)
+    array = as_array(operation, "a", a)
     if array.dtype.kind not in "fc":
-        plain = var if operation == "nanvar" else std
-        return plain(array, axis, dtype, out, ddof, keepdims, where=mask, mean=mean, correction=correction)
+        plain = operation.removeprefix("nan")
+        return find_spread(plain, array, axis, dtype, out, ddof, keepdims, mask, mean, correction, operation)
     free = check_freedom(operation, ddof, correction)
+    axes = find_axes(operation, axis, array.ndim)
     wide = inexact_dtype(operation, array, dtype)
     real = np.finfo(wide).dtype
     target = real if dtype is None else wide
-    if mask is not True:
-        array = where(mask, array, array.dtype.type(np.nan))
+    array = mask_out(operation, array, mask, np.nan)
+    if mean is not None:
+        check_mean(operation, mean, array.shape)
     if mean is None and not is_usual(array.dtype, wide):
-        mean = nanmean(array, axis, wide, keepdims=True)
+        mean = nanmean(array, axes, wide, keepdims=True)
     elif array.dtype.kind == "c" or wide.kind == "f":
         array = astype(array, np.float32 if wide == np.float16 else wide)
     else:
         array = astype(array, real)
-    axes = find_axes(operation, axis, array.ndim)
-    if mask is True:
-        warn_of_few(UNFREE, count_reduced(array.expr.grid.shape, axes), free)
+    warn_of_few(UNFREE, count_reduced(array.expr.grid.shape, axes), free)
     if mean is not None:
-        count = count_not_nan(array, axis, keepdims, True)
-        away = where(isnan(array), array.dtype.type(0), array - as_array(operation, "mean", mean))
-        total = red.sum(square(absolute(away)), axis, keepdims=keepdims)
+        lost = isnan(array)
+        count = reduce_to("sum", logical_not(lost), axes, keepdims, None, operation=operation)
+        away = where(lost, array.dtype.type(0), array - as_array(operation, "mean", mean))
+        total = reduce_to("sum", square(absolute(away)), axes, keepdims, None)
         spread = divide(total, where(count > free, count - free, np.nan))
         spread = spread if operation == "nanvar" else spread**0.5
     else:

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, bad
+from ...graph.errors import DTypeError, bad
 from ...graph.kinds.reduction import count_reduced
 from ...workers.kernels.functions import EMPTY
-from ...workers.kernels.reductions import REDUCTIONS
+from ...workers.kernels.reduction import native
 from ..base import as_array, check_dtype
 from ..ops.elementwise.functions import astype, real, where
-from ..ops.elementwise.ufuncs import divide, isnan, logical_and, logical_not
+from ..ops.elementwise.ufuncs import divide, isnan
 from ..ops.moves.sliding_window import reduce_windows
 from ..ops.outputs import deliver_inexact, deliver_reduced, dtype_by_out
-from ..ops.reductions import sums as red
-from ..ops.reductions.nodes import check_keepdims, find_axes, reduce_from, reduce_to, warn_of_few
+from ..ops.reductions.nodes import find_axes, mask_out, reduce_from, reduce_to, warn_of_few
+from ..ops.reductions.sums import find_mean
 from .docstrings import STATISTICS
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def nansum(
     dtype: Any = None,
     out: OutLike = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = np._NoValue,
     where: Any = True,
 ) -> Any:
     """Add up the elements that are not NaN.
@@ -56,7 +56,7 @@ def nansum(
         In which to compute, and that of the result; None: that of `a`, for small integers and bool int64 or uint64.
     {out, keepdims}
     initial : scalar, optional
-        Added to each sum; None: nothing.
+        Added to each sum. None: there must be elements, and no `where`.
     {where}
 
     Returns
@@ -85,7 +85,7 @@ def nanprod(
     dtype: Any = None,
     out: OutLike = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = np._NoValue,
     where: Any = True,
 ) -> Any:
     """Multiply the elements that are not NaN.
@@ -97,7 +97,7 @@ def nanprod(
         In which to compute, and that of the result; None: that of `a`, for small integers and bool int64 or uint64.
     {out, keepdims}
     initial : scalar, optional
-        Each product is multiplied by it; None: by nothing.
+        Each product is multiplied by it. None: there must be elements, and no `where`.
     {where}
 
     Returns
@@ -125,7 +125,7 @@ def nanmin(
     axis: Axes = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = np._NoValue,
     where: Any = True,
 ) -> Any:
     """Return the least of the elements that are not NaN.
@@ -165,7 +165,7 @@ def nanmax(
     axis: Axes = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = np._NoValue,
     where: Any = True,
 ) -> Any:
     """Return the greatest of the elements that are not NaN.
@@ -227,12 +227,13 @@ def nanmean(
     Raises
     ------
     ArgumentError
-        `a` can't be read as an array; or `dtype` isn't of floating-point or complex numbers, and `a` is.
+        `a` can't be read as an array.
     {AxisError}
     ShapeError
         `where` doesn't broadcast, an axis is named twice, or `out` has another shape than the result.
     DTypeError
-        `a` isn't numbers or holds dates, `where` isn't bool, or the result isn't cast to the dtype of `out`.
+        `a` isn't numbers or holds dates, `dtype` isn't of floating-point or complex numbers while `a` is, `where` isn't
+        bool, or the result isn't cast to the dtype of `out`.
 
     Notes
     -----
@@ -244,17 +245,13 @@ def nanmean(
     >>> wr.nanmean(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(2.5)
     """
-    array = check_numbers("nanmean", a, axis, dtype, keepdims)
+    array = as_array("nanmean", "a", a)
     if array.dtype.kind not in "fc":
-        return red.mean(array, axis, dtype, out, keepdims, where=where)
+        return find_mean("nanmean", array, axis, dtype, out, keepdims, where)
     wanted = inexact_dtype("nanmean", array, dtype)
     wide = np.result_type(wanted, np.float32) if wanted == np.float16 else wanted
-    if where is True:
-        average = _mean_of_some(_as_real(array, wide), axis, keepdims, wanted)
-    else:
-        total = nansum(array, axis, wide, keepdims=keepdims, where=where)
-        average = astype(divide(total, count_not_nan(array, axis, keepdims, where)), wanted)
-    return deliver_inexact("nanmean", average, out)
+    left = mask_out("nanmean", array, where, np.nan)
+    return deliver_inexact("nanmean", _mean_of_some(_as_real(left, wide), axis, keepdims, wanted), out)
 
 
 def _mean_of_some(array: Array, axis: Axes, keepdims: bool, dtype: np.dtype[Any]) -> Array:
@@ -264,7 +261,9 @@ def _mean_of_some(array: Array, axis: Axes, keepdims: bool, dtype: np.dtype[Any]
     of_windows = None if keepdims else reduce_windows("nanmean", array, axes, array.dtype)
     if of_windows is not None:
         return astype(of_windows, dtype)
-    total, count = (reduce_to(name, array, axes, keepdims, None) for name in ("sum_some", "count_some"))
+    total, count = (
+        reduce_to(name, array, axes, keepdims, None, operation="nanmean") for name in ("sum_some", "count_some")
+    )
     return astype(divide(total, count), dtype)
 
 
@@ -275,47 +274,23 @@ def _as_real(array: Array, dtype: np.dtype[Any]) -> Array:
     return astype(array, dtype)
 
 
-def check_numbers(operation: str, a: ArrayLike, axis: Axes, dtype: DTypeLike, keepdims: object) -> Array:
-    """Return an array to reduce; errors name the function that was called."""
-    array = as_array(operation, "a", a)
-    wanted = None if dtype is None else check_dtype(operation, "dtype", dtype)
-    REDUCTIONS[operation.removeprefix("nan")].result_dtype(array.dtype, wanted, operation)
-    find_axes(operation, axis, array.ndim)
-    check_keepdims(operation, keepdims)
-    return array
-
-
-def has_nan(array: Array) -> bool:
-    return array.dtype.kind in "fcmM"
-
-
 def _replace_nan(operation: str, a: ArrayLike, value: int) -> Array:
     """Put a value in the place of NaN; NaT stays, as in NumPy."""
     array = as_array(operation, "a", a)
     return where(isnan(array), array.dtype.type(value), array) if array.dtype.kind in "fc" else array
 
 
-def count_not_nan(array: Array, axis: Axes, keepdims: bool, mask: ArrayLike) -> Array:
-    """Count the elements that are not NaN and that the mask includes."""
-    there = logical_not(isnan(array))
-    if mask is not True:
-        there = logical_and(there, mask)
-    return red.sum(there, axis, np.int64, keepdims=keepdims)
-
-
 def inexact_dtype(operation: str, array: Array, dtype: DTypeLike) -> np.dtype[Any]:
-    """Return the dtype to compute in."""
-    if dtype is None:
-        return np.dtype(np.float64) if array.dtype.kind in "biu" else array.dtype
-    wanted = check_dtype(operation, "dtype", dtype)
-    if wanted.kind not in "fc" and has_nan(array):
-        raise ArgumentError(bad(operation, "dtype", dtype, "a dtype of floating-point or complex numbers"))
-    return wanted
+    """Return the dtype to compute in, for an array of floating-point or complex numbers."""
+    wanted = array.dtype if dtype is None else check_dtype(operation, "dtype", dtype)
+    if wanted.kind not in "fc":
+        raise DTypeError(bad(operation, "dtype", wanted, "a dtype of floating-point or complex numbers"))
+    return native(wanted)
 
 
 def _extreme(operation: str, a: ArrayLike, axis: Axes, keepdims: bool, initial: Any, mask: ArrayLike) -> Array:
     array = as_array(operation, "a", a)
-    name = operation if has_nan(array) else operation.removeprefix("nan")
+    name = operation if array.dtype.kind in "fcmM" else operation.removeprefix("nan")
     return reduce_from(name, array, axis, None, keepdims, initial, mask, operation)
 
 

@@ -143,7 +143,7 @@ def _by_ufunc(name: str, ufunc: np.ufunc, kinds: str = "", **more: Any) -> Reduc
 def _position(name: str, *, skips: bool = False) -> Reduction:
     """Return the reduction to the position of an extreme."""
     kernel = position_kernel(name.removeprefix("nan"), skips=skips)
-    return Reduction(name, kernel, integer, place_dtype, kinds="", empty=False)
+    return Reduction(name, kernel, integer, place_dtype, kinds=NUMBERS + "mMSU", empty=False)
 
 
 def _spread(name: str, *, root: bool) -> Reduction:

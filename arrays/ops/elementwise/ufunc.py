@@ -200,7 +200,7 @@ class Ufunc:
         dtype: Any = None,
         out: Any = None,
         keepdims: bool = False,
-        initial: Any = None,
+        initial: Any = np._NoValue,
         where: Any = True,
     ) -> Any:
         """Reduce an array by a function of two operands that may be applied in any order: add, maximum, …

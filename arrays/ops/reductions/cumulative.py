@@ -45,7 +45,14 @@ SCANNED = {
 """Ufuncs that may be applied to parts first."""
 
 
-def accumulate(ufunc: np.ufunc, x: ArrayLike, axis: int = 0, dtype: DTypeLike = None, operation: str = "") -> Array:
+def accumulate(
+    ufunc: np.ufunc,
+    x: ArrayLike,
+    axis: int = 0,
+    dtype: DTypeLike = None,
+    operation: str = "",
+    argument: str = "array",
+) -> Array:
     """Return the running results of a ufunc along an axis, as `ufunc.accumulate` gives them.
 
     Ufuncs other than sums, products, extremes, logical and bitwise ones bring the axis into one chunk; other axes are
@@ -61,6 +68,8 @@ def accumulate(ufunc: np.ufunc, x: ArrayLike, axis: int = 0, dtype: DTypeLike = 
         In which it is computed; None: as NumPy chooses.
     operation : str
         Whose name errors bear; left out, the ufunc's method.
+    argument : str
+        The operation's name for `x`.
 
     Returns
     -------
@@ -74,13 +83,15 @@ def accumulate(ufunc: np.ufunc, x: ArrayLike, axis: int = 0, dtype: DTypeLike = 
     array([1, 3, 3])
     """
     name = operation or f"{ufunc.__name__}.accumulate"
-    array = as_array(name, "x", x)
+    array = as_array(name, argument, x)
     at = check_axis(name, axis, array.ndim)
     wanted = None if dtype is None else native(check_dtype(name, "dtype", dtype))
     try:
         known = np.asarray(ufunc.accumulate(np.ones(2, array.dtype), dtype=wanted)).dtype
     except (TypeError, ValueError) as error:
-        raise DTypeError(bad(name, "x", array.dtype, f"a dtype that it takes ({error})")) from error
+        if wanted is None:
+            raise DTypeError(bad(name, argument, array.dtype, f"a dtype that it takes ({error})")) from error
+        raise DTypeError(bad(name, "dtype", wanted, f"one that it takes for {array.dtype} ({error})")) from error
     if array.expr.grid.axes[at].count == 1 or ufunc.__name__ not in SCANNED:
         wide = whole(array, {at})
         return make(BlockFunction("statistics.scans:scan", (ufunc.__name__, at, known)), (wide,), wide.expr.grid, known)
@@ -135,7 +146,7 @@ def _flat(operation: str, a: ArrayLike, axis: Any, dtype: Any, out: Any, method:
     x = as_array(operation, "a", a)
     if axis is None or (x.ndim == 0 and axis in (0, -1)):
         x, axis = ravel(x), 0
-    accumulated = accumulate(ufunc, x, axis, dtype_by_out(x, dtype, out), operation)
+    accumulated = accumulate(ufunc, x, axis, dtype_by_out(x, dtype, out), operation, "a")
     put: Array = deliver_reduced(operation, accumulated, out)
     return put
 
@@ -150,9 +161,10 @@ def _cumulative(
         raise AxisError(bad(operation, "axis", axis, f"an axis of an array of {array.ndim} axes"))
     if not isinstance(include_initial, bool | np.bool):
         raise ArgumentError(bad(operation, "include_initial", include_initial, "True or False"))
-    accumulated = accumulate(ufunc, array, 0 if axis is None else axis, dtype_by_out(array, dtype, out), operation)
+    at = 0 if axis is None else axis
+    accumulated = accumulate(ufunc, array, at, dtype_by_out(array, dtype, out), operation, "x")
     if include_initial:
-        at = check_axis(operation, 0 if axis is None else axis, array.ndim)
+        at = check_axis(operation, at, array.ndim)
         axes = list(accumulated.expr.grid.axes)
         sizes = axes[at].sizes()
         axes[at] = Axis.of_sizes((sizes[0] + 1, *sizes[1:]))

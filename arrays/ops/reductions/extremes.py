@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....graph.errors import DTypeError, ShapeError, bad
+import numpy as np
+
+from ....graph.errors import DTypeError, bad
 from ....graph.keyword_hints import refuse
-from ....graph.kinds.reduction import count_reduced
 from ...base import as_array, check_axis
 from ..docstrings import OPS
 from ..elementwise.ufuncs import subtract
 from ..outputs import deliver, deliver_positions, deliver_reduced
-from .nodes import Axes, find_axes, mask_out, reduce_from, reduce_to
+from .nodes import Axes, reduce_from, reduce_to
 from .selected import reduces_selection
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def min(
     axis: Axes = None,
     out: OutLike = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = np._NoValue,
     where: Any = True,
     **unknown: Any,
 ) -> Array:
@@ -90,7 +91,7 @@ def max(
     axis: Axes = None,
     out: OutLike = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = np._NoValue,
     where: Any = True,
     **unknown: Any,
 ) -> Array:
@@ -170,12 +171,10 @@ def ptp(a: ArrayLike, axis: Axes = None, out: OutLike = None, keepdims: bool = F
     np.int64(4)
     """
     array = as_array("ptp", "a", a)
-    if array.dtype.kind not in "iufcmM":
+    greatest, least = (reduce_to(name, array, axis, keepdims, None, operation="ptp") for name in ("max", "min"))
+    if array.dtype.kind == "b":
         raise DTypeError(bad("ptp", "a", array.dtype, "an array of numbers or times, not of bool"))
-    if array._unsized is None and not count_reduced(array.shape, find_axes("ptp", axis, array.ndim)):
-        raise ShapeError(f"ptp: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
-    spread = subtract(max(array, axis, keepdims=keepdims), min(array, axis, keepdims=keepdims))
-    return deliver("ptp", spread, out)  # type: ignore[no-any-return]
+    return deliver("ptp", subtract(greatest, least), out)  # type: ignore[no-any-return]
 
 
 def argmin(
@@ -262,12 +261,13 @@ def argmax(
     return deliver_positions("argmax", position_of("argmax", a, axis, keepdims), out)  # type: ignore[no-any-return]
 
 
-def position_of(name: str, a: ArrayLike, axis: int | None, keepdims: bool) -> Array:
-    """Return positions of extremes, by the reduction of that name."""
-    array = as_array(name, "a", a)
+def position_of(name: str, a: ArrayLike, axis: int | None, keepdims: bool, operation: str = "") -> Array:
+    """Return positions of extremes, by the reduction of that name; errors name the operation, if it has another."""
+    operation = operation or name
+    array = as_array(operation, "a", a)
     if axis is not None and (array.ndim or axis not in (0, -1)):
-        axis = check_axis(name, axis, array.ndim)
-    return reduce_to(name, array, axis, keepdims, None)
+        axis = check_axis(operation, axis, array.ndim)
+    return reduce_to(name, array, axis, keepdims, None, operation=operation)
 
 
 @reduces_selection
@@ -309,8 +309,8 @@ def any(
     array([False,  True])
     """
     refuse("any", unknown, ["axis", "out", "keepdims", "where"])
-    masked = mask_out("any", a, where, False)
-    return deliver_reduced("any", reduce_to("any", masked, axis, keepdims, None), out)  # type: ignore[no-any-return]
+    holds = reduce_from("any", a, axis, None, keepdims, np._NoValue, where)
+    return deliver_reduced("any", holds, out)  # type: ignore[no-any-return]
 
 
 @reduces_selection
@@ -352,8 +352,8 @@ def all(
     array([False,  True])
     """
     refuse("all", unknown, ["axis", "out", "keepdims", "where"])
-    masked = mask_out("all", a, where, True)
-    return deliver_reduced("all", reduce_to("all", masked, axis, keepdims, None), out)  # type: ignore[no-any-return]
+    holds = reduce_from("all", a, axis, None, keepdims, np._NoValue, where)
+    return deliver_reduced("all", holds, out)  # type: ignore[no-any-return]
 
 
 amin = min

@@ -12,7 +12,7 @@ from ....graph.arguments import is_integer
 from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ....graph.kinds.reduction import Reduce, count_reduced, reduce_grid
 from ....graph.kinds.source import Constant
-from ....workers.kernels.reduction import native
+from ....workers.kernels.reduction import NUMBERS, native
 from ....workers.kernels.reductions import REDUCTIONS
 from ....workers.public_api import warn
 from ...base import ArrayBase, as_array, broadcast_shape, check_axes, check_dtype, make
@@ -38,20 +38,28 @@ def mask_out(name: str, a: ArrayLike, where: WhereLike, neutral: Any) -> Array:
     array = as_array(name, "a", a)
     if where is True:
         return array
-    mask = as_array(name, "where", where)
-    if broadcast_shape(name, array.shape, mask.shape) != array.shape:
-        raise ShapeError(bad(name, "where", mask.shape, f"a mask that broadcasts to the shape {array.shape}"))
+    mask = _read_mask(name, where, array.shape)
     if array.dtype.kind in "SU" and not neutral:
         return choose(name, mask, array, np.zeros((), array.dtype)[()])  # an empty text
     return choose(name, mask, array, np.asarray(neutral).astype(array.dtype)[()])
 
 
-def find_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
+def _read_mask(name: str, where: WhereLike, shape: tuple[int, ...]) -> Array:
+    """Return a mask of the elements of an array."""
+    mask = as_array(name, "where", where)
+    if mask.dtype != np.bool:
+        raise DTypeError(bad(name, "where", mask.dtype, "an array of bool"))
+    if broadcast_shape(name, shape, mask.shape) != shape:
+        raise ShapeError(bad(name, "where", mask.shape, f"a mask that broadcasts to the shape {shape}"))
+    return mask
+
+
+def find_axes(name: str, axis: Axes, ndim: int, *, divides: bool = False) -> tuple[int, ...]:
     """Return the axes that a reduction is over.
 
-    As in NumPy, what has no axes may be told its first or last one, but where elements are counted to divide by.
+    As in NumPy, what has no axes may be told its first or last one, unless the reduction `divides` by a number of
+    elements.
     """
-    divides = name in REDUCTIONS and REDUCTIONS[name].few
     if ndim == 0 and is_integer(axis) and axis in (0, -1) and not divides:
         return ()
     return check_axes(name, axis, ndim)
@@ -60,8 +68,9 @@ def find_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
 def count_where(name: str, where: WhereLike, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Any:
     """Return how many elements a mask has over axes of a shape that it broadcasts to."""
     if where is True:
-        return math.prod(shape[i] for i in find_axes(name, axis, len(shape)))
-    return reduce_to("sum", broadcast_to(as_array(name, "where", where), shape), axis, keepdims, None)
+        return math.prod(shape[i] for i in find_axes(name, axis, len(shape), divides=True))
+    mask = broadcast_to(_read_mask(name, where, shape), shape)
+    return reduce_to("sum", mask, axis, keepdims, None, operation=name)
 
 
 def reduce_to(
@@ -77,14 +86,11 @@ def reduce_to(
     """Return the array of a reduction; errors name the operation that was called, where that has another name."""
     reduction, operation = REDUCTIONS[name], operation or name
     array = as_array(operation, "a", x)
-    axes = find_axes(operation, axis, array.ndim)
     check_keepdims(operation, keepdims)
+    axes = find_axes(operation, axis, array.ndim, divides=bool(reduction.few))
     target = reduction.result_dtype(array.dtype, dtype, operation)
-    if not reduction.empty and math.prod(array.shape[a] for a in axes) == 0:
-        some = "some" if reduction.ufunc is None else "some, or initial="
-        raise ShapeError(
-            f"{operation}: array of shape {array.shape} has no elements along axis {axis!r}; expected {some}"
-        )
+    if not reduction.empty:
+        _check_some(operation, array, axes, axis)
     array = cast(array, native(array.dtype))
     if array.dtype == np.float16 and reduction.widens:
         wide = np.dtype(np.float32) if target == np.float16 else target  # to which elements are cast first
@@ -104,6 +110,22 @@ def make_reduction(
         array = drop_empty_chunks(array, axes)
     op = Reduce(name, axes, bool(keepdims), ddof, reduction.partial_dtype(array.dtype, dtype))
     return make(op, (array,), reduce_grid(array.expr.grid, axes, op.keepdims), dtype)
+
+
+def _check_some(name: str, array: Array, axes: tuple[int, ...], axis: AxisLike, expected: str = "some") -> None:
+    """Raise where there are no elements to reduce; `axis` is what the user gave."""
+    if count_reduced(array.shape, axes) == 0:
+        raise ShapeError(
+            f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected {expected}"
+        )
+
+
+def _check_target(name: str, dtype: DTypeLike) -> DType:
+    """Return a dtype to reduce in; which kinds of elements it suits is told later, as in NumPy."""
+    wanted = check_dtype(name, "dtype", dtype)
+    if wanted.kind not in NUMBERS + "m":
+        raise DTypeError(bad(name, "dtype", wanted, "a dtype of numbers or durations"))
+    return wanted
 
 
 def check_keepdims(name: str, keepdims: object) -> None:
@@ -148,29 +170,36 @@ def reduce_from(
     where: WhereLike,
     operation: str = "",
 ) -> Array:
-    """Reduce by a ufunc what a mask leaves, from an initial value on; NumPy's mark for no value stands for None."""
+    """Reduce by a ufunc what a mask leaves, from an initial value on.
+
+    As in NumPy, None begins with the first element, and so does `np._NoValue`, which stands for no argument, where the
+    ufunc has no identity.
+    """
     reduction, operation = REDUCTIONS[name], operation or name
     assert reduction.ufunc is not None
-    if initial is np._NoValue:
-        initial = None
-    if initial is not None and (isinstance(initial, ArrayBase) or np.ndim(initial) != 0):
-        raise ArgumentError(bad(operation, "initial", initial, "a number"))
-    wanted = None if dtype is None else check_dtype(operation, "dtype", dtype)
+    wanted = None if dtype is None else _check_target(operation, dtype)
     array = as_array(operation, "a", a)
-    target = None
-    if initial is not None:
-        target = reduction.result_dtype(array.dtype, wanted, operation)
+    check_keepdims(operation, keepdims)
+    if where is not True:
+        where = _read_mask(operation, where, array.shape)
+    axes = find_axes(operation, axis, array.ndim)
+    target = reduction.result_dtype(array.dtype, wanted, operation)
+    neutral = None if initial is None else reduction.neutral
+    begins = initial is not None and initial is not np._NoValue
+    if begins:
+        if isinstance(initial, ArrayBase) or np.ndim(initial) != 0:
+            raise ArgumentError(bad(operation, "initial", initial, "a number"))
         initial = hold(operation, "initial", initial, target, assigned)[()]
-    neutral = initial if reduction.neutral is None else reduction.neutral
+        neutral = initial if neutral is None else neutral
     if where is not True and neutral is None:
         raise ArgumentError(bad(operation, "initial", None, "a value for results that 'where' leaves no elements"))
     left = mask_out(operation, array, where, neutral)
-    axes = find_axes(operation, axis, array.ndim)
-    if target is not None and math.prod(array.shape[i] for i in axes) == 0:
-        grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
-        return make(Constant(initial), (), grid, target)
+    if neutral is None:
+        _check_some(operation, array, axes, axis, "some, or initial=")
+    if begins and count_reduced(array.shape, axes) == 0:
+        return make(Constant(initial), (), reduce_grid(array.expr.grid, axes, bool(keepdims)), target)
     reduced = reduce_to(name, left, axis, keepdims, wanted, operation=operation)
-    return reduced if initial is None else UFUNCS[reduction.ufunc](reduced, initial)
+    return UFUNCS[reduction.ufunc](reduced, initial) if begins else reduced
 
 
 def reduce_by(
@@ -192,7 +221,7 @@ def reduce_by(
             f"map_blocks() numpy.{operation}"
         )
     if dtype is not None and not reduction.casts:
-        wanted, dtype = native(check_dtype(operation, "dtype", dtype)), None
+        wanted, dtype = native(_check_target(operation, dtype)), None
         if reduction.result_dtype(wanted, operation=operation) != wanted:
             raise DTypeError(bad(operation, "dtype", wanted, "a dtype that it gives"))
         a = cast(as_array(operation, "a", a), wanted)

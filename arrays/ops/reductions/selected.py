@@ -59,30 +59,32 @@ def _reduce(name: str, function: Callable[..., Any], chosen: Chosen, given: dict
         return None
     ndim = len(chosen.shape)
     given.pop("where", None)
-    axes = find_axes(name, axis, ndim)
+    axes = find_axes(name, axis, ndim, divides=bool(REDUCTIONS[name].few))
     if chosen.axis not in axes:
         return None
     more = mask.ndim - 1
-    reduced = tuple(
+    whole_axes = tuple(
         b for a in axes for b in (range(a, a + mask.ndim) if a == chosen.axis else [a + more * (a > chosen.axis)])
     )
-    paired = name in REDUCTIONS and REDUCTIONS[name].selected is not None
-    if paired and given.get("initial") is None:
+    initial = given.get("initial", np._NoValue)
+    if REDUCTIONS[name].selected is not None and (initial is None or initial is np._NoValue):
         if len(axes) < ndim or mask.ndim < whole.ndim:
             return None
-        reduction = _paired(name, whole, mask, given)
-        if reduction is None:
+        reduced = _paired(name, whole, mask, given)
+        if reduced is None:
             return None
+    elif initial is None:
+        return None
     else:
         for _ in range(whole.ndim - chosen.axis - mask.ndim):
             mask = expand_dims(mask, mask.ndim)
         if name == "count_nonzero":
-            reduction = function(choose(name, mask, whole, np.zeros((), whole.dtype)[()]), reduced)
+            reduced = function(choose(name, mask, whole, np.zeros((), whole.dtype)[()]), whole_axes)
         else:
-            reduction = function(whole, reduced, where=mask, **given)
+            reduced = function(whole, whole_axes, where=mask, **given)
     if keepdims:
-        reduction = expand_dims(reduction, sorted(axes))
-    return (deliver if name == "std" else deliver_reduced)(name, reduction, out)
+        reduced = expand_dims(reduced, sorted(axes))
+    return (deliver if name == "std" else deliver_reduced)(name, reduced, out)
 
 
 def _paired(name: str, whole: Array, mask: Array, given: dict[str, Any]) -> Array | None:

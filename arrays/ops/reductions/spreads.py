@@ -8,16 +8,17 @@ import numpy as np
 
 from ....graph.errors import DTypeError, bad
 from ....graph.keyword_hints import refuse
-from ....workers.kernels.reduction import native
+from ....workers.kernels.reduction import NUMBERS, native
 from ....workers.kernels.reductions import REDUCTIONS
-from ...base import as_array, check_dtype
+from ...base import as_array, broadcast_shape, check_dtype
 from ..docstrings import OPS
+from ..elementwise.functions import imag, real
 from ..elementwise.nodes import apply, cast
-from ..elementwise.ufuncs import absolute, divide, multiply, sqrt, subtract
+from ..elementwise.ufuncs import add, divide, multiply, sqrt, square, subtract
 from ..outputs import deliver_inexact, deliver_reduced, divides_in_out
-from .nodes import Axes, check_freedom, count_where, is_usual, mask_out, reduce_to, warn_of_few
+from .nodes import Axes, check_freedom, count_where, find_axes, is_usual, mask_out, reduce_to, warn_of_few
 from .selected import reduces_selection
-from .sums import mean as mean_of
+from .sums import find_mean
 
 if TYPE_CHECKING:
     from ....graph.expr.expr import DType
@@ -97,8 +98,7 @@ def var(
     np.float64(1.6666666666666667)
     """
     refuse("var", unknown, _SPREAD)
-    variance = _find_spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
-    return deliver_reduced("var", variance, out)  # type: ignore[no-any-return]
+    return find_spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
 @reduces_selection
@@ -166,11 +166,10 @@ def std(
     np.float64(1.0)
     """
     refuse("std", unknown, _SPREAD)
-    deviation = _find_spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
-    return deliver_inexact("std", deviation, out)  # type: ignore[no-any-return]
+    return find_spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
-def _find_spread(
+def find_spread(
     name: str,
     a: ArrayLike,
     axis: Axes,
@@ -179,56 +178,75 @@ def _find_spread(
     ddof: Any,
     keepdims: bool,
     where: WhereLike,
-    known: Any,
+    mean: Any,
     correction: Any,
+    operation: str = "",
 ) -> Array:
-    """Return variances or standard deviations."""
-    free = check_freedom(name, ddof, correction)
-    array = as_array(name, "a", a)
-    target = REDUCTIONS[name].result_dtype(array.dtype)
-    wanted = None if dtype is None else native(check_dtype(name, "dtype", dtype))
+    """Return or deliver variances or standard deviations; errors name the operation, where it isn't `name`."""
+    operation = operation or name
+    free = check_freedom(operation, ddof, correction)
+    array = as_array(operation, "a", a)
+    axes = find_axes(operation, axis, array.ndim, divides=where is True)  # before others, as NumPy
+    target = REDUCTIONS[name].result_dtype(array.dtype, operation=operation)
+    wanted = None if dtype is None else native(check_dtype(operation, "dtype", dtype))
+    whole = not divides_in_out(wanted, out)
     if wanted is not None:
         target = wanted
-        if wanted.kind not in ("fc" if name == "std" and not divides_in_out(wanted, out) else "biufc"):
-            raise DTypeError(bad(name, "dtype", wanted, "a dtype of floating-point numbers"))
+        if wanted.kind not in ("fc" if name == "std" and whole else NUMBERS):
+            raise DTypeError(bad(operation, "dtype", wanted, "a dtype of floating-point numbers"))
         if is_usual(array.dtype, wanted):
             array, wanted = cast(array, wanted if array.dtype.kind == "c" else np.finfo(wanted).dtype), None
-    if known is np._NoValue:
-        known = None
-    if where is True and known is None and wanted is None:
-        return cast(reduce_to(name, array, axis, keepdims, None, ddof=free), target)
-    spread = _add_squares(name, array, axis, free, keepdims, where, known, wanted)
-    return spread if divides_in_out(wanted, out) else cast(spread, target)
+    if mean is np._NoValue:
+        mean = None
+    if where is True and mean is None and wanted is None:
+        spread = reduce_to(name, array, axes, keepdims, None, ddof=free, operation=operation)
+    else:
+        spread = _add_squares(name, array, axes, free, keepdims, where, mean, wanted, operation)
+    deliver_spread = deliver_inexact if name == "std" else deliver_reduced
+    return deliver_spread(operation, cast(spread, target) if whole else spread, out)  # type: ignore[no-any-return]
 
 
 def _add_squares(
     name: str,
     array: Array,
-    axis: Axes,
+    axes: tuple[int, ...],
     ddof: float,
     keepdims: bool,
     where: WhereLike,
-    known: Any,
+    mean: Any,
     wanted: DType | None,
+    operation: str,
 ) -> Array:
     """Add up squares of what is left when the mean is taken off; in a dtype that isn't the usual one, if `wanted`."""
-    count = count_where(name, where, array.shape, axis, keepdims)
-    if known is None:
-        known = mean_of(array, axis, wanted, keepdims=True, where=where)
+    count = count_where(operation, where, array.shape, axes, keepdims)
+    if mean is None:
+        mean = find_mean(operation, array, axes, wanted, None, True, where)
+    else:
+        check_mean(operation, mean, array.shape)
     if wanted is None:
-        real = REDUCTIONS[name].result_dtype(array.dtype)
-        array = cast(array, np.result_type(array.dtype, np.float32 if real == np.float16 else real))
-    rest = subtract(array, known)
+        wide = REDUCTIONS[name].result_dtype(array.dtype)
+        array = cast(array, np.result_type(array.dtype, np.float32 if wide == np.float16 else wide))
+    rest = subtract(array, mean)
+    squares = multiply(rest, rest)
     if rest.dtype.kind == "c":
-        rest = absolute(rest)
-    total = reduce_to("sum", mask_out(name, multiply(rest, rest), where, 0), axis, keepdims, wanted)
+        squares = add(square(real(rest)), square(imag(rest)))
+    left = mask_out(operation, squares, where, 0)
+    total = reduce_to("sum", left, axes, keepdims, wanted, operation=operation)
     if where is True:
         warn_of_few(REDUCTIONS[name].few, count, ddof)
         variance = divide(total, max(count - ddof, 0.0))
     else:
-        variance = apply(name, "divide_by_freedom", (total, subtract(count, ddof)), np.divide)
+        variance = apply(operation, "divide_by_freedom", (total, subtract(count, ddof)), np.divide)
     spread: Array = sqrt(variance) if name == "std" else variance
     return spread
+
+
+def check_mean(operation: str, mean: ArrayLike, shape: tuple[int, ...]) -> None:
+    """Raise unless means that the user knows can be taken off the elements."""
+    array = as_array(operation, "mean", mean)
+    if array.dtype.kind not in NUMBERS:
+        raise DTypeError(bad(operation, "mean", array.dtype, "an array of numbers"))
+    broadcast_shape(operation, shape, array.shape)
 
 
 OPS.fill(__name__)

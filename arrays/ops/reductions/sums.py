@@ -12,12 +12,12 @@ from ...base import as_array, check_dtype
 from ..docstrings import OPS
 from ..elementwise.nodes import apply, cast
 from ..outputs import deliver_reduced, divides_in_out, dtype_by_out
-from .nodes import Axes, count_where, mask_out, reduce_from, reduce_to
+from .nodes import Axes, count_where, find_axes, mask_out, reduce_from, reduce_to
 from .selected import reduces_selection
 
 if TYPE_CHECKING:
     from ...array import Array
-    from ...typing import ArrayLike, DTypeLike
+    from ...typing import ArrayLike, DTypeLike, OutLike, WhereLike
 
 __all__ = [
     "count_nonzero",
@@ -34,7 +34,7 @@ def sum(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = np._NoValue,
     where: Any = True,
     **unknown: Any,
 ) -> Array:
@@ -49,7 +49,7 @@ def sum(
         In which to compute, and that of the result.
     {out, keepdims}
     initial : scalar, optional
-        Is added to every sum.
+        Is added to every sum. None: there must be elements, and no `where`.
     {where}
 
     Returns
@@ -94,7 +94,7 @@ def prod(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = np._NoValue,
     where: Any = True,
     **unknown: Any,
 ) -> Array:
@@ -109,7 +109,7 @@ def prod(
         In which to compute, and that of the result.
     {out, keepdims}
     initial : scalar, optional
-        Every product is multiplied by it.
+        Every product is multiplied by it. None: there must be elements, and no `where`.
     {where}
 
     Returns
@@ -227,17 +227,27 @@ def mean(
     array([1., 4.])
     """
     refuse("mean", unknown, ["axis", "dtype", "out", "keepdims", "where"])
-    wanted = None if dtype is None else check_dtype("mean", "dtype", dtype)
+    return find_mean("mean", a, axis, dtype, out, keepdims, where)
+
+
+def find_mean(
+    operation: str, a: ArrayLike, axis: Axes, dtype: DTypeLike, out: OutLike, keepdims: bool, where: WhereLike
+) -> Array:
+    """Return or deliver means; errors name the operation that was called."""
+    array = as_array(operation, "a", a)
+    axes = find_axes(operation, axis, array.ndim, divides=where is True)  # before others, as NumPy
+    wanted = None if dtype is None else check_dtype(operation, "dtype", dtype)
     whole = not divides_in_out(wanted, out)
     if where is True and whole:
-        return deliver_reduced("mean", reduce_to("mean", a, axis, keepdims, wanted), out)  # type: ignore[no-any-return]
-    array = as_array("mean", "a", a)
-    target = REDUCTIONS["mean"].result_dtype(array.dtype, wanted)
+        average = reduce_to("mean", array, axes, keepdims, wanted, operation=operation)
+        return deliver_reduced(operation, average, out)  # type: ignore[no-any-return]
+    target = REDUCTIONS["mean"].result_dtype(array.dtype, wanted, operation)
     wide = np.dtype(np.float32) if target == np.float16 else target
-    count = count_where("mean", where, array.shape, axis, keepdims)
-    total = reduce_to("sum", mask_out("mean", array, where, 0), axis, keepdims, wide)
-    average = apply("mean", "divide_by_count", (total, count), np.divide)
-    return deliver_reduced("mean", cast(average, target) if whole else average, out)  # type: ignore[no-any-return]
+    count = count_where(operation, where, array.shape, axes, keepdims)
+    left = mask_out(operation, array, where, 0)
+    total = reduce_to("sum", left, axes, keepdims, wide, operation=operation)
+    average = apply(operation, "divide_by_count", (total, count), np.divide)
+    return deliver_reduced(operation, cast(average, target) if whole else average, out)  # type: ignore[no-any-return]
 
 
 OPS.fill(__name__)
