@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING
 
 from ..chunks.block_reads import ByBlock
 from ..expr.expr import walk
+from ..kinds.gang import Filled
 from ..kinds.mapping import BlockFunction
 from ..kinds.move import Move
+from ..passes.merge_reductions import field_name
 from .program import Apply, Call, Fused, Load, Product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ..chunks.grid import Grid
-    from ..expr.expr import Expr
+    from ..expr.expr import DType, Expr
+    from ..kinds.reduction import Level
     from .program import Program, Value
     from .stage import Stage
 
@@ -52,11 +55,19 @@ class GridMismatch(PlanError):
     """A reader has another grid in mind than the one that is written."""
 
 
+class DTypeMismatch(PlanError):
+    """A reader takes elements of another dtype than the one that is written."""
+
+
+class UnmadeRoot(PlanError):
+    """What was asked for is made by no stage, and isn't stored."""
+
+
 class ChangedMeaning(PlanError):
     """A token names two expressions, or a pass returned something else than it was given."""
 
 
-def verify(stages: Sequence[Stage], stored: Callable[[str], bool]) -> None:
+def verify(stages: Sequence[Stage], stored: Callable[[str], bool], roots: Iterable[Expr]) -> None:
     """Check the stages of a plan.
 
     Parameters
@@ -64,11 +75,14 @@ def verify(stages: Sequence[Stage], stored: Callable[[str], bool]) -> None:
     stages : sequence of Stage
     stored : callable
         Tells by its token whether something has chunks already, as for `lower`.
+    roots : iterable of Expr
+        What the plan is for.
 
     Raises
     ------
     PlanError
-        One of its kinds: two stages make the same; nobody makes what is read, or makes it later; grids don't agree.
+        One of its kinds: two stages make the same; nobody makes what is read or asked for, or makes it later; grids or
+        dtypes don't agree.
     """
     writers: dict[str, Stage] = {}
     for stage in stages:
@@ -88,9 +102,13 @@ def verify(stages: Sequence[Stage], stored: Callable[[str], bool]) -> None:
         if _is_outline(stage):
             continue
         _verify_result(stage)
-        unread = set(range(len(stage.inputs))).difference(_verify_program(stage, stage.program, stage.domain))
+        dtypes = [writers[token].dtype if token in writers else None for token in stage.inputs]
+        read = _verify_program(stage, stage.program, stage.domain, dtypes)
+        unread = set(range(len(stage.inputs))).difference(read)
         if unread:
             raise UnreadInput(f"{_named(stage)} reads nothing of its inputs {sorted(unread)}")
+    for root in roots:
+        _verify_root(root, writers.get(root.token), stored)
 
 
 def verify_pass(before: Sequence[Expr], after: Sequence[Expr], stored: Callable[[str], bool]) -> None:
@@ -149,6 +167,18 @@ def _verify_acyclic(reads: Mapping[str, Iterable[str]], names: Mapping[str, str]
         raise CyclicPlan(f"each is read by the next: {cycle}") from None
 
 
+def _verify_root(root: Expr, writer: Stage | None, stored: Callable[[str], bool]) -> None:
+    """Check that what was asked for is made as such, or stored."""
+    if writer is None:
+        if not stored(root.token):
+            raise UnmadeRoot(f"{root.label!r} ({root.token}) was asked for, which no stage makes")
+        return
+    if writer.grid != root.grid:
+        raise GridMismatch(f"{root.label!r} has {root.grid}, {_named(writer)} makes {writer.grid}")
+    if writer.dtype != root.dtype:
+        raise DTypeMismatch(f"{root.label!r} has dtype {root.dtype}, {_named(writer)} makes {writer.dtype}")
+
+
 def _is_outline(stage: Stage) -> bool:
     """Tell whether a stage stands for an operation whose plan depends on values: it never runs, and reads anything."""
     calls = (value.op for value in stage.program.values if isinstance(value, Call))
@@ -156,14 +186,30 @@ def _is_outline(stage: Stage) -> bool:
 
 
 def _verify_result(stage: Stage) -> None:
-    """Check that a stage makes as many blocks as its grid has: each a group of the domain's, or one of them."""
+    """Check that a stage makes as many blocks as its grid has, each a group of the domain's or one, of its dtype."""
     if stage.program.level is None and stage.domain != stage.grid:
         raise GridMismatch(f"{_named(stage)} runs over {stage.domain}, and makes {stage.grid}")
     if math.prod(stage.group_counts) != stage.grid.nblocks:
         raise GridMismatch(f"{_named(stage)} makes {stage.group_counts} groups, and {stage.grid.nblocks} blocks")
 
+    made = stage.program.result.dtype
+    if stage.program.level is not None:
+        made = _verify_level(stage, stage.program.level, made)
+    if made != stage.dtype:
+        raise DTypeMismatch(f"{_named(stage)} has dtype {stage.dtype}, its program makes {made}")
 
-def _verify_program(stage: Stage, program: Program, domain: Grid) -> Iterator[int]:
+
+def _verify_level(stage: Stage, level: Level, reduced: DType) -> DType:
+    """Check what a level reduces; return the dtype that it makes."""
+    if level.field is not None:
+        reduced = reduced[field_name(level.field)]
+    expected = level.source if level.leaf else level.partial
+    if reduced != expected:
+        raise DTypeMismatch(f"{_named(stage)} reduces {reduced}; expected {expected}")
+    return level.target if level.final else level.partial
+
+
+def _verify_program(stage: Stage, program: Program, domain: Grid, dtypes: Sequence[DType | None]) -> Iterator[int]:
     """Check the values of a program; yield the inputs that it reads."""
     for number, value in enumerate(program.values):
         late = [at for at in _operands(value) if not 0 <= at < number]
@@ -174,9 +220,11 @@ def _verify_program(stage: Stage, program: Program, domain: Grid) -> Iterator[in
         for at in _inputs(value):
             if not 0 <= at < len(stage.inputs):
                 raise UnwrittenRead(f"{_named(stage)}: value {number} reads input {at} of {len(stage.inputs)}")
+            if isinstance(value, Load):
+                _verify_dtype(stage, value, at, dtypes[at])
             yield at
         for operand in value.fused if isinstance(value, Product) else ():
-            yield from _verify_program(stage, operand.program, operand.grid)
+            yield from _verify_program(stage, operand.program, operand.grid, dtypes)
 
 
 def _operands(value: Value) -> list[int]:
@@ -206,6 +254,12 @@ def _verify_load(stage: Stage, load: Load, domain: Grid) -> None:
         routes = [len(route.axes) for route in load.access.routes]
         if routes != [grid.ndim for grid in grids]:
             raise GridMismatch(f"{_named(stage)} moves arrays of {routes} axes, and reads {grids}")
+
+
+def _verify_dtype(stage: Stage, load: Load, at: int, written: DType | None) -> None:
+    """Check that an input, if it is known which dtype it has, is read as such; what a gang fills is made of bytes."""
+    if written is not None and written != load.dtype and not isinstance(load.access, Filled):
+        raise DTypeMismatch(f"{_named(stage)} reads input {at} as {load.dtype}; {written} is written")
 
 
 def _verify_axes(stage: Stage, grids: Iterable[Grid], axes: tuple[int | None, ...], domain: Grid) -> None:

@@ -27,13 +27,13 @@ def checked_pass(function):
 
 def checked_writing(roots, stored, function=lower.write_stages):
     stages, homes = function(roots, stored)
-    verify(stages, stored)
+    verify(stages, stored, roots)
     return stages, homes
 
 
 def checked_plan(self, roots, stored, *more, function=Prepared.lower):
     plan = function(self, roots, stored, *more)
-    verify(plan.stages, stored)
+    verify(plan.stages, stored, roots)
     return plan
 
 
