@@ -22,7 +22,7 @@ from ..arguments import is_array
 from .origin import find_origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 WHOLE = 1 << 20
 """Bytes of an array up to which all of its elements name it."""
@@ -53,7 +53,7 @@ def acting() -> bool:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def alone() -> Generator[None]:
     """While this thread does what others don't: names are its own."""
     before, _alone.on = getattr(_alone, "on", False), True
     try:

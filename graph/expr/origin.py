@@ -3,6 +3,7 @@
 Everything that users see (reprs, plans, errors, progress) is named by these, whatever an operation is made of inside.
 """
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import inspect
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
     from types import CodeType, FrameType
 
     Naming = str | Callable[[FrameType], str]
@@ -113,7 +114,7 @@ _inherited = threading.local()
 
 
 @contextmanager
-def standing(origin: Origin) -> Iterator[None]:
+def standing(origin: Origin) -> Generator[None]:
     """While steps of an operation are made later than it was: what is made meanwhile comes from where it came."""
     before = getattr(_inherited, "origin", None)
     _inherited.origin = origin

@@ -11,7 +11,7 @@ from ..errors import ArgumentError
 from .expr import Expr, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from ..chunks.grid import Grid
     from .expr import DType
@@ -23,7 +23,7 @@ _Row = tuple[_Packed, tuple[int, ...], "Grid", "DType", "Origin", str]
 
 
 @contextmanager
-def travelling() -> Iterator[None]:
+def travelling() -> Generator[None]:
     """While something is pickled that this thread sends to another rank: lazy arrays in it go along."""
     before, _threads.on = is_travelling(), True
     try:

@@ -49,7 +49,7 @@ class Options:
     memory: str | None = None
     transport: str | None = None
     spmd: bool = False
-    words: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list[str])
 
     @property
     def given(self) -> bool:

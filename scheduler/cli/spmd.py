@@ -80,8 +80,9 @@ def _where(error: BaseException) -> str:
 def run_member(options: Options, link: MpiLink, arena: int, names: Names) -> NoReturn:
     """Run the script as one of the ranks, and end the process."""
     company = meet(link)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)
+    stdout: object = sys.stdout
+    if isinstance(stdout, io.TextIOWrapper):
+        stdout.reconfigure(line_buffering=True)
     if link.rank == 0:
         _lead(options, link, arena, company, names)
     else:

@@ -1,5 +1,6 @@
 """Clusters as users see them: the embedded engine, ranks under mpirun, ranks that the driver starts itself."""
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import atexit
@@ -315,7 +316,8 @@ def running() -> Session | None:
 def engines() -> list[Engine]:
     """Return the engines of all clusters that are open."""
     with _guard:
-        return [each._session.engine for each in _clusters if each._session.engine is not None]
+        own: list[Engine | None] = [each._session.engine for each in _clusters]  # rank 0 has it in SPMD mode
+        return [engine for engine in own if engine is not None]
 
 
 weakref.finalize(Cluster, int)  # the first one has Python call all of them at the end: after `_close_all`

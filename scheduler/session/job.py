@@ -43,14 +43,14 @@ class Job:
     stages: list[Stage]
     targets: list[str]
     results: list[Array] | None
-    reads: dict[str, Reads] = field(default_factory=dict)
-    sinks: dict[str, Array] = field(default_factory=dict)
-    arrivals: SimpleQueue[Arrival | None] = field(default_factory=SimpleQueue)
+    reads: dict[str, Reads] = field(default_factory=dict[str, "Reads"])
+    sinks: dict[str, Array] = field(default_factory=dict[str, Array])
+    arrivals: SimpleQueue[Arrival | None] = field(default_factory=SimpleQueue[Arrival | None])
     finished: bool = False
     error: BaseException | None = None
     total: int = 0
     done: int = 0
-    relied: list[Job] = field(default_factory=list)
+    relied: list[Job] = field(default_factory=list["Job"])
     """What makes the persisted arrays that the stages read."""
     cancelled: bool = False
     name: str = ""
@@ -65,9 +65,9 @@ class Job:
     begun: float = field(default_factory=time.monotonic)
     restore: Stage | None = None
     """What makes an array again from the copy that the target is; see `lineage_checkpoint`."""
-    returned: list[bytes] = field(default_factory=list)
+    returned: list[bytes] = field(default_factory=list[bytes])
     """What the members of a gang returned, pickled, rank by rank."""
-    claims: dict[str, Claim] = field(default_factory=dict)
+    claims: dict[str, Claim] = field(default_factory=dict[str, "Claim"])
     held: bool = False
     listener: SimpleQueue[tuple[Job, Arrival | None]] | None = None
 

@@ -17,7 +17,7 @@ from ...graph.errors import ClusterError
 from .html import size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from ..engine.engine import Engine
     from .job import Job
@@ -77,7 +77,7 @@ _covers: list[Callable[[], None]] = []
 
 
 @contextmanager
-def covering(tick: Callable[[], None]) -> Iterator[None]:
+def covering(tick: Callable[[], None]) -> Generator[None]:
     """While many computations are parts of one work, call `tick` where their own bars would be drawn.
 
     Works may be parts of others, or run side by side: the one that began first is told of all.
@@ -268,7 +268,7 @@ class BarWatch:
     """What is said beside a bar: memory in use, and the rank and block that are late."""
 
     engine: Engine
-    since: dict[int, float] = field(default_factory=dict)
+    since: dict[int, float] = field(default_factory=dict[int, float])
 
     def note(self) -> str:
         """Ask the engine; "" where it is too busy to answer."""

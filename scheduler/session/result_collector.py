@@ -1,5 +1,6 @@
 """The calling thread's side of a job: wait, copy what arrives into the results or hand it over, show progress."""
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import sys
@@ -55,7 +56,8 @@ class HeldUp:
         if not self._beside:
             return False
         error: Any = sys._current_exceptions().get(self._main or 0)  # the one that it handles
-        error = error[1] if isinstance(error, tuple) else error  # Python 3.11
+        if sys.version_info < (3, 12):
+            error = error and error[1]
         if not isinstance(error, KeyboardInterrupt):
             self._error = None
         elif error is not self._error:

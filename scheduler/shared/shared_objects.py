@@ -1,5 +1,6 @@
 """Objects that all ranks see, as the driver shares them and lets go of them."""
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import pickle

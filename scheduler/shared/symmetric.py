@@ -7,6 +7,7 @@ After a death every array is made anew on the ranks that are left, from what was
 aren't through fail, since what they have done is gone; but a rank program that began with what was kept runs again.
 """
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import contextlib
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from ...graph.chunks.grid import Index
     from ...graph.lowering.stage import Stage
     from ...workers.wire.protocol import RankMessage, Reply
-    from ...workers.wire.rpc import Question, Sent
+    from ...workers.wire.rpc import PendingQuestion, Question, Sent
     from ..engine.engine import Engine
     from ..ledger.stage_record import StageRecord
 
@@ -69,7 +70,7 @@ class _Entry:
     spec: ArraySpec
     layout: PartLayout | None = None
     kept: int = 0
-    parts: dict[int, OwnPart] = field(default_factory=dict)
+    parts: dict[int, OwnPart] = field(default_factory=dict[int, OwnPart])
     undone: str = ""
 
     @property
@@ -136,7 +137,7 @@ class Coordinator:
 
     def _ask_all(self, ranks: Sequence[int], messages: Iterable[RankMessage[Reply]], limit: float) -> list[Reply]:
         """Ask several ranks at once, and return their answers."""
-        asked = []
+        asked: list[PendingQuestion[Reply]] = []
         try:
             for rank, message in zip(ranks, messages, strict=False):
                 asked.append(self.calls.begin(rank, message))

@@ -4,6 +4,7 @@ What is read is the version that the last collective call has left, so that all 
 has come: rank 0 leases that version, and tells its name with the call's answer.
 """
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import pickle

@@ -1,5 +1,6 @@
 """How ranks come into SPMD mode: what they agree on at the start, and who leads."""
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import os
@@ -78,7 +79,7 @@ class Beginning:
     """Another rank's wait for rank 0's word."""
 
     company: Company
-    _words: SimpleQueue[BeginScript] = field(default_factory=SimpleQueue)
+    _words: SimpleQueue[BeginScript] = field(default_factory=SimpleQueue[BeginScript])
 
     def begun(self, rank: Rank) -> None:
         """Listen; on the I/O thread."""

@@ -22,7 +22,7 @@ from .reports import Answer, dump_error, dumps, name_ranks
 from .roll import LATE, Roll
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from ...graph.expr.expr import Expr
     from ...workers.shared.shared_objects import SharedName
@@ -152,7 +152,7 @@ class Leader:
         return bool(getattr(self._led, "acting", False))
 
     @contextmanager
-    def acting(self) -> Iterator[None]:
+    def acting(self) -> Generator[None]:
         """While rank 0 acts for all, what it does is its own."""
         self._led.acting = True
         try:

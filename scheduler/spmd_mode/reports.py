@@ -6,10 +6,9 @@ import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import cloudpickle
-
 from ...graph.errors import ClusterError
 from ...graph.expr import origin
+from ...workers.wire.rpc import pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -105,7 +104,7 @@ def dumps(value: object) -> bytes:
     try:
         return pickle.dumps(value, 5)
     except Exception:
-        return bytes(cloudpickle.dumps(value, 5))
+        return pack(value)
 
 
 def dump_error(error: BaseException) -> bytes:

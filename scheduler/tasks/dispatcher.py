@@ -4,6 +4,7 @@ The board is touched under a lock, by threads that submit and by the engine's th
 wakes the engine's thread, which gives out what may run by then, to each rank in one message.
 """
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import contextlib

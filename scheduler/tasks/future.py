@@ -1,5 +1,6 @@
 """Futures of tasks: the standard library's, but that a result stays on the ranks until it is asked for."""
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import asyncio
@@ -320,7 +321,7 @@ class Future(concurrent.futures.Future[Any]):
         >>> future.result(), future.cancel()
         (1, False)
         """
-        if not isinstance(running, bool):
+        if type(running) is not bool:
             raise ArgumentError(f"cancel: argument 'running' is {running!r}; expected a bool")
         return self._dispatcher.cancel(self._record, running)
 

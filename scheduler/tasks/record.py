@@ -55,7 +55,7 @@ class CallState(Enum):
 
 NUMBERS = 1 << 40
 """How many numbers each rank has for what it submits."""
-NOBODY: Any = frozenset()
+NOBODY: Any = frozenset[int]()
 """No ranks, no tasks: most records never have any, and a set for each would be one more for Python's collector."""
 
 
@@ -66,7 +66,7 @@ class Function:
     number: int
     packed: bytes
     name: str
-    known: set[int] = field(default_factory=set)
+    known: set[int] = field(default_factory=set[int])
 
 
 @dataclass(eq=False, slots=True)

@@ -1,5 +1,6 @@
 """Tasks on other ranks than the driver's submit tasks by this: the driver runs them, and tells how they end."""
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import contextlib

@@ -35,6 +35,12 @@ LIMIT = 60.0
 """Seconds in which a rank answers, where the asker says nothing else."""
 
 
+def pack(value: object) -> bytes:
+    """Pickle for another rank: what has no name there goes by value."""
+    packed: bytes = cloudpickle.dumps(value, 5)
+    return packed
+
+
 class Unpicklable(ClusterError):
     """An answer can't be pickled."""
 
@@ -217,10 +223,10 @@ class Calls:
         if rank == self.rank:
             return RpcRequest(rank, number, kind, message)
         fields = [getattr(message, name) for name in kind.__match_args__]
-        return RpcRequest(self.rank, number, kind, cloudpickle.dumps(fields, 5))
+        return RpcRequest(self.rank, number, kind, pack(fields))
 
     def _pack(self, rank: int, value: Any) -> Any:
-        return value if rank == self.rank else cloudpickle.dumps(value, 5)
+        return value if rank == self.rank else pack(value)
 
     def _unpack(self, rank: int, value: Any) -> Any:
         return value if rank == self.rank else pickle.loads(value)

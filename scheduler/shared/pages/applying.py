@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....graph.arguments import is_array
 from ....workers.shared.pages import compiled
 from ....workers.shared.pages.positions import picked
 from ...session.resources import usable_cores
@@ -38,7 +39,7 @@ def apply_all(array: Array, additions: Sequence[Addition]) -> None:
 def _is_compiled(array: Array, addition: Addition) -> bool:
     """Whether there is a compiled loop for an addition; tried with no position at all."""
     index = addition.index
-    return isinstance(index, np.ndarray) and compiled.add(array, index, addition.values, 0, 0)
+    return is_array(index) and compiled.add(array, index, addition.values, 0, 0)
 
 
 def _add_compiled(array: Array, additions: Sequence[Addition]) -> None:
@@ -77,8 +78,8 @@ def _find_columns(additions: Sequence[Addition]) -> Sequence[int]:
 def _add(array: Array, index: Any, values: Array) -> None:
     # NumPy 2.4 reads values beyond their end where they have fewer axes than what the index picks.
     values = np.broadcast_to(values, picked("add", index, array.shape)).copy()
-    if isinstance(index, np.ndarray):
+    if is_array(index):
         index = np.ascontiguousarray(index)  # additions go in the order of positions, not of memory
-    if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and array.ndim == 1 and index.ndim != 1:
-        index, values = index.reshape(-1), values.reshape(-1)
+        if index.dtype.kind in "iu" and array.ndim == 1 and index.ndim != 1:
+            index, values = index.reshape(-1), values.reshape(-1)
     np.add.at(array, index, values)

@@ -1,5 +1,6 @@
 """When a computation is through: what its functions have added to shared arrays is due."""
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

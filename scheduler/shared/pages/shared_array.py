@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ....graph.arguments import is_array
 from ....graph.errors import ClusterError
 from ....workers.shared.pages.additions import check_addition, check_numbers, check_values, note
 from ....workers.shared.pages.positions import integers
@@ -74,7 +75,7 @@ class SharedArray(Paged):
         arrays[self._layout.token] = self
 
     def __getitem__(self, index: Any) -> Any:
-        for part in index if isinstance(index, tuple) else (index,):
+        for part in cast("tuple[object, ...]", index) if isinstance(index, tuple) else (index,):
             pick_lazily = getattr(part, "_pick_from", None)  # a lazy array's
             if pick_lazily is not None:
                 return pick_lazily(self, index)
@@ -220,7 +221,7 @@ class SharedArray(Paged):
                 apply_all(self._pages.array, [change])
             else:
                 index = change.index  # of repeated positions the last one holds: in their order, not that of memory
-                index = np.ascontiguousarray(index) if isinstance(index, np.ndarray) else index
+                index = np.ascontiguousarray(index) if is_array(index) else index
                 self._pages.array[index] = change.values
 
     def _tell(self) -> dict[str, int]:

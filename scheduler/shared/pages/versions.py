@@ -36,7 +36,7 @@ class Version:
     files: tuple[PageFile, ...]
     table: PageTable
     shared: Shared
-    leases: weakref.WeakSet[Lease] = field(default_factory=weakref.WeakSet)
+    leases: weakref.WeakSet[Lease] = field(default_factory=weakref.WeakSet[Lease])
 
 
 class Pages:
@@ -129,7 +129,7 @@ class Pages:
         if len(self._files) > MOST_FILES or len(pieces(self._file, self._slot)) > MOST_PIECES:
             self._gather()
         used, place = np.unique(self._file, return_inverse=True)
-        self._files, self._file = [self._files[k] for k in used.tolist()], place.astype(np.int32)
+        self._files, self._file = [self._files[int(k)] for k in used], place.astype(np.int32)
 
     def _gather(self) -> None:
         """Bring pages that lie in small files, or all if they are strewn, into one file."""
