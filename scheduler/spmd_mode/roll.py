@@ -31,7 +31,7 @@ class CollectiveCall:
 
     begun: float
     reports: dict[int, RankReport] = field(default_factory=dict[int, "RankReport"])
-    replies: dict[int, Reply] = field(default_factory=dict[int, Reply])
+    replies: dict[int, Reply] = field(default_factory=dict[int, "Reply"])
     decided: threading.Event = field(default_factory=threading.Event)
     error: ClusterError | None = None
     packed: bytes | None = None
