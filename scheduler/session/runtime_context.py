@@ -94,7 +94,7 @@ def comm() -> Any:
     Returns
     -------
     mpi4py.MPI.Intracomm
-        In SPMD mode of all ranks. Else of one: it needs no MPI, and has the calls that most programs make.
+        In SPMD mode of all ranks. Else of one: it needs no MPI, and has those of mpi4py's calls that threads have.
 
     Raises
     ------

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from windrow.graph.errors import ArgumentError, BadValue, ClusterError
+from windrow.workers.gangs.mpi4py_names import MPI4PY_NAMES
 from windrow.workers.gangs.threads import thread_comm
 from windrow.workers.gangs.threads.thread_comm import IN_PLACE, make_comms
 
@@ -235,8 +236,9 @@ def test_gaps_types_and_sizes_are_refused():
         pickle.dumps(comm)
     part = comm.Split()
     part.Free()
-    with pytest.raises(ClusterError, match=r"Barrier.*freed"):
-        part.Barrier()
+    for call in (part.Barrier, part.recv, lambda: part.Irecv(bytearray(1)), lambda: part.send(1, 0)):
+        with pytest.raises(ClusterError, match="freed"):
+            call()
 
 
 def test_a_message_longer_than_its_buffer_is_the_receiver_s_error():
@@ -278,7 +280,7 @@ def test_buffers_may_be_fortran_s_bytearrays_or_memory():
     "name", ["Ibcast", "Gatherv", "Scan", "Ssend", "Probe", "Dup", "Create_group", "Get_topo", "Abort"]
 )
 def test_a_call_that_only_ranks_have_says_how_to_start_them(name):
-    advice = r"start ranks: wr\.Cluster\(ranks=…\) or python -m windrow -n 4"
+    advice = r"start ranks: wr\.Cluster\(ranks=…\) or python -m windrow -n 4; .*python -m windrow -n 4 --spmd script.py"
     comm = make_comms(1)[0]
     for each in (comm, comm.Create_cart([1])):
         assert not hasattr(each, name)
@@ -287,6 +289,27 @@ def test_a_call_that_only_ranks_have_says_how_to_start_them(name):
     request = comm.isend(1, 0)
     with pytest.raises(AttributeError, match=rf"a request of threads has no 'Waitany'; .*{advice}"):
         request.Waitany([request])
+
+
+def test_a_name_that_mpi4py_has_not_either_is_a_plain_error():
+    comm = make_comms(1)[0]
+    for each in (comm, comm.Create_cart([1]), comm.isend(1, 0)):
+        with pytest.raises(AttributeError) as raised:
+            each.sned(1, 0)
+        assert str(raised.value) == f"{type(each).__name__!r} object has no attribute 'sned'"
+
+
+def test_what_mpi4py_has_is_known():
+    code = """if True:
+        import mpi4py
+        mpi4py.rc.initialize = False
+        from mpi4py import MPI
+        print(*dir(MPI.Cartcomm))
+        print(*dir(MPI.Request))
+    """
+    lines = subprocess.check_output([sys.executable, "-c", code], text=True, timeout=60).splitlines()
+    for kind, line in zip(("communicator", "request"), lines, strict=True):
+        assert {name for name in line.split() if not name.startswith("_")} <= MPI4PY_NAMES[kind]
 
 
 def test_requests():

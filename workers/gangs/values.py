@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .mpi4py_names import MPI4PY_NAMES
+
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -23,9 +25,11 @@ class _InPlace:
 
 IN_PLACE: Any = _InPlace()
 
-START_RANKS = "start ranks: wr.Cluster(ranks=…) or python -m windrow -n 4"
+START_RANKS = (
+    "start ranks: wr.Cluster(ranks=…) or python -m windrow -n 4; wr.comm() is of ranks in a script that each of them "
+    "runs: python -m windrow -n 4 --spmd script.py"
+)
 """What errors advise where threads don't have what a program asks for: ranks have all of mpi4py."""
-
 
 _DEFAULTS = {
     "ANY_SOURCE": -1,
@@ -87,7 +91,9 @@ def tell(status: Any, source: int, tag: int, nbytes: int) -> None:
 
 
 def absent(owner: object, kind: str, name: str) -> AttributeError:
-    """Return the error of a call that mpi4py has and threads haven't."""
-    return AttributeError(
-        f"a {kind} of threads has no {name!r}; for all that mpi4py has {START_RANKS}", name=name, obj=owner
-    )
+    """Return the error of a name that threads don't have; where mpi4py has it, it says how to start ranks."""
+    if name in MPI4PY_NAMES[kind]:
+        text = f"a {kind} of threads has no {name!r}; for all that mpi4py has {START_RANKS}"
+    else:
+        text = f"{type(owner).__name__!r} object has no attribute {name!r}"
+    return AttributeError(text, name=name, obj=owner)

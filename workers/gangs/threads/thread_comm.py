@@ -2,7 +2,7 @@
 
 `make_comms(n)` makes one for each of n threads. What differs from mpi4py's `Intracomm`:
 
-- It has the calls that are here; all others are errors that tell how to start ranks, which have all of mpi4py.
+- It has the calls that are here; others of mpi4py's are errors that tell how to start ranks, which have all of them.
 - Waits that nobody can end are errors at once, in all members: `Deadlock` says who waits in which call for whom, or who
   has returned. So are collective calls that aren't the same for all. Sends of up to 64 KiB, and all sends of objects,
   don't wait for their receive. A program that asks again and again (`Test`) never counts as one that waits.
@@ -329,6 +329,7 @@ class ThreadComm:
 
     def _send(self, call: str, x: Any, dest: int, tag: int) -> Sending | None:
         """Begin to send: a buffer if the call is in upper case, else an object; return None for PROC_NULL."""
+        self._check(call)
         to = self._peer(call, "dest", dest)
         label = operator.index(tag)
         if label < 0:
@@ -342,6 +343,7 @@ class ThreadComm:
 
     def _receive(self, call: str, buf: Any, source: int | None, tag: int | None) -> Receiving | None:
         """Begin to receive: into a buffer if the call is in upper case, else an object; return None for PROC_NULL."""
+        self._check(call)
         if source == constant("ANY_SOURCE"):
             source = None
         if source is not None and (source := self._peer(call, "source", source)) is None:
@@ -358,7 +360,6 @@ class ThreadComm:
 
     def _peer(self, call: str, argument: str, rank: Any) -> int | None:
         """Return a rank of the communicator; None for PROC_NULL."""
-        self._check(call)
         peer = operator.index(rank)
         if 0 <= peer < self.size:
             return peer
