@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
     from ...graph.lowering.stage import Stage
 
-_guard = threading.Lock()
-_limits: list[Any] = []
-"""A setting for each who holds BLAS to one thread: the first one knows what there was before."""
-
 
 class BlasLimit:
     """Sets the limit when stages come that may use BLAS, and puts the user's setting back."""
@@ -31,38 +27,55 @@ class BlasLimit:
     def before(self, stages: Iterable[Stage]) -> None:
         """Limit BLAS if any of the stages may call it."""
         if not self._holds and any(stage.whole for stage in stages):
-            _hold()
+            _libraries.hold()
             self._holds = True
 
     def after(self) -> None:
         """Put the former setting back."""
         if self._holds:
-            _let_go()
+            _libraries.let_go()
             self._holds = False
 
 
 @contextmanager
 def limit_threads(threads: int) -> Iterator[None]:
     """Hold OpenMP to so many threads, which are the calling thread's own, and BLAS to one."""
-    _hold()
+    _libraries.hold()
     try:
         with _find_libraries(len(sys.modules))[1].limit(limits=threads):
             yield
     finally:
-        _let_go()
+        _libraries.let_go()
 
 
-def _hold() -> None:
-    with _guard, _in_control():
-        _limits.append(_find_libraries(len(sys.modules))[0].limit(limits=1))
+class _Libraries:
+    """The process's BLAS libraries, as long as anybody holds them to one thread; some may be loaded meanwhile."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._holders = 0
+        self._before: dict[str, tuple[Any, int]] = {}
+        """By file: a library, and its threads before the first hold that met it."""
+
+    def hold(self) -> None:
+        """Hold all that are loaded to one thread."""
+        with self._guard, _in_control():
+            for library in _find_libraries(len(sys.modules))[0].lib_controllers:
+                self._before.setdefault(library.filepath, (library, library.num_threads))
+                library.set_num_threads(1)
+            self._holders += 1
+
+    def let_go(self) -> None:
+        """End a hold; the last one puts back what there was."""
+        with self._guard, _in_control():
+            self._holders -= 1
+            if not self._holders:
+                for library, threads in self._before.values():
+                    library.set_num_threads(threads)
+                self._before.clear()
 
 
-def _let_go() -> None:
-    with _guard, _in_control():
-        if len(_limits) == 1:
-            _limits.pop().restore_original_limits()
-        else:
-            _limits.pop(1)
+_libraries = _Libraries()
 
 
 @functools.lru_cache(maxsize=1)
