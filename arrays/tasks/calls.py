@@ -11,6 +11,7 @@ import functools
 import gc
 import io
 import itertools
+import operator
 import os
 import pickle
 import threading
@@ -19,12 +20,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...graph.arguments import check_integer
+from ...graph.arguments import check_integer, is_integer
 from ...graph.errors import ArgumentError, BadValue, ClusterError, bad
 from ...graph.expr import origin
 from ...graph.kinds.move import Move
 from ...scheduler.session.cluster import running, session
 from ...scheduler.session.pin import Pin
+from ...scheduler.session.resources import read_bytes
 from ...scheduler.session.session import Session
 from ...scheduler.tasks.arrays import ArrayArgument, ChunkViews
 from ...scheduler.tasks.future import Future
@@ -117,17 +119,18 @@ def dispatcher(operation: str) -> Runner:
 def check_demand(operation: str, cores: Any, memory: Any, retries: Any, priority: Any, board: Runner) -> Demand:
     """Return what a task needs, checked against what ranks have."""
     cores = check_integer(operation, "cores", cores)
-    memory, retries = check_integer(operation, "memory", memory), check_integer(operation, "retries", retries)
+    nbytes = operator.index(memory) if is_integer(memory) else read_bytes(operation, "memory", memory)
+    retries = check_integer(operation, "retries", retries)
     if not isinstance(priority, int | float) or priority != priority:
         raise ArgumentError(bad(operation, "priority", priority, "a number; larger ones go first"))
     most, room = board.largest()
     if not 1 <= cores <= most:
         raise BadValue(bad(operation, "cores", cores, f"from 1 to {most}, the threads of a rank"))
-    if not 0 <= memory <= room:
+    if not 0 <= nbytes <= room:
         raise BadValue(bad(operation, "memory", memory, f"from 0 to {room:,} bytes, what a rank has"))
     if retries < 0:
         raise BadValue(bad(operation, "retries", retries, "0 or more"))
-    return Demand(cores, memory, retries, float(priority))
+    return Demand(cores, nbytes, retries, float(priority))
 
 
 def check_timeout(operation: str, timeout: float | None) -> float | None:

@@ -41,7 +41,7 @@ def submit(
     /,
     *args: Any,
     cores: int = 1,
-    memory: int = 0,
+    memory: int | str = 0,
     retries: int = 0,
     priority: float = 0,
     **kwargs: Any,
@@ -58,8 +58,8 @@ def submit(
         handed over, rank to rank. A lazy array is computed, and arrives as NumPy's.
     cores : int
         How many of its rank's threads the call takes.
-    memory : int
-        Bytes for which there must be room beside other calls on its rank that say so.
+    memory : int or str
+        Bytes, or text such as "2 GiB": for them there must be room beside other calls on its rank that say so.
     retries : int
         How often it may be called again after an exception.
     priority : float
@@ -74,7 +74,8 @@ def submit(
     Raises
     ------
     ArgumentError
-        `fn` is neither, or doesn't pickle with its arguments; it uses a lazy array that isn't among these.
+        `fn` is neither, or doesn't pickle with its arguments; it uses a lazy array that isn't among these. `memory` is
+        no number of bytes.
     BadValue
         `cores`, `memory` or `retries` are out of range.
     ClusterError
@@ -106,7 +107,7 @@ def map(
     /,
     *iterables: Iterable[Any],
     cores: int = 1,
-    memory: int = 0,
+    memory: int | str = 0,
     retries: int = 0,
     priority: float = 0,
 ) -> list[Future]:
@@ -275,7 +276,7 @@ class Executor(concurrent.futures.Executor):
     [1, 2]
     """
 
-    def __init__(self, *, cores: int = 1, memory: int = 0, retries: int = 0, priority: float = 0) -> None:
+    def __init__(self, *, cores: int = 1, memory: int | str = 0, retries: int = 0, priority: float = 0) -> None:
         self._board = dispatcher("Executor")
         self._demand = check_demand("Executor", cores, memory, retries, priority, self._board)
         self._futures: set[Future] = set()

@@ -13,7 +13,8 @@ from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, ClusterError, bad
 from ...workers.config import config
 from ...workers.rank.compute import leave_calls_behind
-from ...workers.rank.output import COMPUTE
+from ...workers.rank.output import in_task
+from ...workers.rank.task_context import task_context
 from ...workers.shared.shared_objects import count_bytes as count_objects
 from ...workers.wire.embedded import EmbeddedTransport
 from ...workers.wire.rpc import fall_back
@@ -273,8 +274,8 @@ def cluster() -> Cluster:
     Raises
     ------
     ClusterError
-        In a process of an mpirun job that was not started as ``python -m windrow``; in a function of your own that runs
-        on blocks.
+        In a process of an mpirun job that was not started as ``python -m windrow``; in a task, or in a function of your
+        own that runs on blocks.
 
     Examples
     --------
@@ -287,10 +288,11 @@ def cluster() -> Cluster:
 
 
 def _present() -> Cluster:
-    if threading.current_thread().name.startswith(COMPUTE):
-        raise ClusterError(
-            "compute: a function of blocks can't compute arrays itself; use NumPy's functions inside, or compute before"
-        )
+    if in_task():
+        who, how = "a function of blocks", "use NumPy's functions inside, or compute before"
+        if task_context().task is not None:
+            who, how = "a task", "hand it lazy arrays as arguments, which come computed, or have it return lazy ones"
+        raise ClusterError(f"compute: {who} can't compute arrays itself; {how}")
     with _guard:
         if not _clusters:
             if not _child:

@@ -276,8 +276,10 @@ def test_other_functions_on_ranks_submit_none():
 
     with pytest.raises(wr.ClusterError, match="tasks are submitted by the script, and by tasks"):
         wr.map_blocks(block, wr.arange(4), dtype=int).compute()
-    with pytest.raises(wr.ClusterError, match="can't compute arrays itself"):
+    with pytest.raises(wr.ClusterError, match="compute: a task can't compute arrays itself; hand it lazy arrays"):
         wr.submit(lambda: wr.ones(3).sum().compute()).result()
+    with pytest.raises(wr.ClusterError, match="compute: a function of blocks can't compute arrays itself"):
+        wr.map_blocks(lambda b: b + wr.ones(4).sum().compute(), wr.arange(4), dtype=int).compute()
     with pytest.raises(wr.ClusterError, match="can't compute arrays itself"):
         wr.submit(lambda: wr.submit(np.sum, wr.ones(3)).result()).result()
 

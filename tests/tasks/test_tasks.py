@@ -99,6 +99,9 @@ def test_retries(tmp_path):
         ({"cores": 0}, wr.BadValue, "'cores' is 0"),
         ({"cores": 10_000}, wr.BadValue, "'cores' is 10000"),
         ({"memory": -1}, wr.BadValue, "'memory' is -1"),
+        ({"memory": "900 TiB"}, wr.BadValue, "'memory' is '900 TiB'; expected from 0 to"),
+        ({"memory": "much"}, wr.ArgumentError, "'memory' is 'much'; expected a whole number of bytes, or text"),
+        ({"memory": 1.5}, wr.ArgumentError, "'memory' is 1.5"),
         ({"retries": -1}, wr.BadValue, "'retries' is -1"),
         ({"priority": "high"}, wr.ArgumentError, "'priority' is 'high'"),
     ],
@@ -106,6 +109,16 @@ def test_retries(tmp_path):
 def test_bad_demands(keywords, error, told):
     with pytest.raises(error, match=told):
         wr.submit(add, 1, **keywords)
+
+
+def test_memory_is_said_as_to_a_cluster():
+    for memory in ("1 MiB", 1 << 20, np.int64(1 << 20), float(1 << 20)):
+        assert wr.submit(add, 1, memory=memory)._record.demand.memory == 1 << 20
+    (future,) = wr.map(add, [1], memory="2kB")
+    assert future._record.demand.memory == 2000
+    with wr.Executor(memory="64 KiB") as executor:
+        assert executor.submit(add, 1)._record.demand.memory == 1 << 16
+    assert wr.delayed(add, memory="1 MiB")(1).compute() == 2
 
 
 def test_what_cannot_travel_is_told_at_once():
@@ -136,6 +149,48 @@ def test_the_standard_library_takes_them():
     assert ended.wait(20), "though nobody has the future"
     with pytest.raises(TimeoutError, match=r"result: task sleep-\d+ hasn't ended within 0.01 s"):
         wr.submit(time.sleep, 0.3).result(timeout=0.01)
+
+
+class Coded(OSError):
+    """Its `args` are none of what it is made with."""
+
+    def __init__(self, code, *, where):
+        super().__init__(code, f"code {code} of {where}")
+        self.where, self.inner = where, Stated(code)
+
+
+class Stated(Exception):
+    """Made with its `args` it would say something else."""
+
+    def __init__(self, code):
+        super().__init__(f"status {code}")
+        self.code = code
+
+
+@pytest.mark.parametrize("run", ["task", "block"])
+def test_exceptions_whose_class_takes_other_arguments_than_args_stay_as_they_are(run):
+    def fail(kind, *args, **keywords):
+        raise kind(*args, **keywords)
+
+    def outcome(*args, **keywords):
+        if run == "task":
+            return wr.submit(fail, *args, **keywords).exception()
+        with pytest.raises(args[0]) as raised:
+            wr.map_blocks(lambda block: fail(*args, **keywords), wr.ones(2), dtype=float).compute()
+        return raised.value
+
+    error = outcome(Coded, 5, where="here")
+    assert (type(error), error.args, error.errno, str(error)) == (
+        Coded,
+        (5, "code 5 of here"),
+        5,
+        "[Errno 5] code 5 of here",
+    )
+    assert (error.where, type(error.inner), error.inner.args, error.inner.code) == ("here", Stated, ("status 5",), 5)
+    error = outcome(Stated, 404)
+    assert (type(error), str(error), error.code) == (Stated, "status 404", 404)
+    error = outcome(np.exceptions.AxisError, 3, 2)
+    assert (type(error), error.axis, error.ndim) == (np.exceptions.AxisError, 3, 2)
 
 
 class Dumb(Exception):

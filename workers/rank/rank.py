@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import importlib
 import math
-import pickle
 import time
 import traceback
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-import cloudpickle
 import numpy as np
 
 from ...graph.errors import WindrowError
@@ -33,6 +31,7 @@ from ..public_api import is_of_users, trim_context
 from ..shared import shared_objects
 from ..shared.host_copies import HostCopies
 from ..sources.formats import successors
+from ..wire.exceptions import pickle_exception, words
 from ..wire.one_sided_messages import OneSidedMessage
 from ..wire.page_messages import PageMessage
 from ..wire.protocol import (
@@ -409,23 +408,9 @@ def _describe_blocks(stage: Stage, tasks: Index) -> str:
     return f"{stage.name} on {blocks}" + (f", created at {stage.origin}" if stage.origin else "")
 
 
-def _words(error: BaseException) -> str:
-    """Return what an exception says; the user's own may fail at that."""
-    try:
-        return str(error)
-    except Exception as other:
-        return f"(what it says can't be told: {type(other).__name__})"
-
-
 def _failure(rank: int, batch: int, block: int, error: BaseException) -> Failed:
     trim_context(error)
     tells = not isinstance(error, WindrowError) or is_of_users(error) or not config.cuts_tracebacks
     text = "".join(traceback.format_exception(error)) if tells else ""  # what we found out ourselves is said in words
     error.__traceback__ = None  # told by the text; some libraries have pickles keep it
-    try:
-        # A script's own exceptions exist on rank 0 alone: this pickles by value, and rank 0 knows them again.
-        pickled = cloudpickle.dumps(error)
-        pickle.loads(pickled)
-    except Exception:
-        pickled = b""
-    return Failed(rank, batch, block, pickled, f"{type(error).__name__}: {_words(error)}", text)
+    return Failed(rank, batch, block, pickle_exception(error), f"{type(error).__name__}: {words(error)}", text)

@@ -7,11 +7,11 @@ import traceback
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-import cloudpickle
 import numpy as np
 
 from ...graph.errors import WindrowError
 from ..public_api import trim_context
+from ..wire.exceptions import pickle_exception
 
 SMALL = 1 << 14
 """Results of up to so many bytes go to the driver at once."""
@@ -108,10 +108,8 @@ def _format(error: BaseException) -> str:
 
 
 def _pack_alone(error: BaseException) -> bytes:
-    with suppress(Exception):
-        packed = cloudpickle.dumps(error, 5)
-        pickle.loads(packed)
-        return bytes(packed)
+    if packed := pickle_exception(error):
+        return packed
     message = "".join(traceback.format_exception_only(error)).strip()  # error itself may be unable to say anything
     return pickle.dumps(WindrowError(message or type(error).__name__), 5)
 
