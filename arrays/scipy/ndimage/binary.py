@@ -73,23 +73,23 @@ def _twice(name: str, arguments: dict[str, Any]) -> Array:
     return twice
 
 
-def _repeat(name: str, given: dict[str, Any], called: str = "") -> Array:
+def _repeat(name: str, arguments: dict[str, Any], called: str = "") -> Array:
     """Erode or dilate so many times, or until nothing changes."""
     called = called or name
-    times = _times(called, given["iterations"])
-    given = {"output": None, **given} | {"output": output_dtype(called, given.get("output"))}
+    times = _times(called, arguments["iterations"])
+    arguments = {"output": None, **arguments} | {"output": output_dtype(called, arguments.get("output"))}
     if times >= 1:
-        return filter_locally(name, given, _reach(times), ("mask",))
-    x = as_array(called, "input", given.pop("input"))
+        return filter_locally(name, arguments, _reach(times), ("mask",))
+    x = as_array(called, "input", arguments.pop("input"))
     if all(n == 1 for n in x.numblocks):
-        return filter_locally(name, {"input": x, **given}, _reach(), ("mask",))
-    if not _has_centre(given, x.ndim):
-        whole = filter_locally(name, {"input": x.rechunk(x.shape), **given}, _reach(), ("mask",))
+        return filter_locally(name, {"input": x, **arguments}, _reach(), ("mask",))
+    if not _has_centre(arguments, x.ndim):
+        whole = filter_locally(name, {"input": x.rechunk(x.shape), **arguments}, _reach(), ("mask",))
         return whole.rechunk(x.chunks)
-    once = filter_locally(name, {"input": x, **given, "iterations": 1}, _reach(), ("mask",))
-    mask = given.pop("mask", None)
+    once = filter_locally(name, {"input": x, **arguments, "iterations": 1}, _reach(), ("mask",))
+    mask = arguments.pop("mask", None)
     operands = [once] if mask is None else [once, like(called, "mask", mask, x)]
-    quiet = given | {"border_value": 0 if name == "binary_dilation" else 1}
+    quiet = arguments | {"border_value": 0 if name == "binary_dilation" else 1}
     known = tuple((k, v) for k, v in quiet.items() if k != "output")
     return defer(called, _settle, operands, (name, known), once.expr.grid, once.dtype)
 

@@ -38,13 +38,13 @@ class Measured:
         sorted_ones, self.places = np.unique(wanted, return_inverse=True)
         self.groups = LabelGroups(kind, sorted_ones, self.x.expr.grid)
 
-    def _match(self, found: Array) -> None:
-        if found.dtype.kind not in "biuf":
-            raise DTypeError(bad(self.name, "labels", found.dtype, "real numbers"))
-        shape = broadcast_shape(self.name, self.x.shape, found.shape)
-        x, found = broadcast_to(self.x, shape), broadcast_to(found, shape)
-        grid = Grid(common_axes([x, found], shape))
-        self.x, self.labels = regrid(x, grid), regrid(found, grid)
+    def _match(self, labels: Array) -> None:
+        if labels.dtype.kind not in "biuf":
+            raise DTypeError(bad(self.name, "labels", labels.dtype, "real numbers"))
+        shape = broadcast_shape(self.name, self.x.shape, labels.shape)
+        x, labels = broadcast_to(self.x, shape), broadcast_to(labels, shape)
+        grid = Grid(common_axes([x, labels], shape))
+        self.x, self.labels = regrid(x, grid), regrid(labels, grid)
 
     def _read(self, index: ArrayLike | None) -> tuple[str, np.ndarray[Any, Any]]:
         labels = np.asarray(index)

@@ -55,14 +55,14 @@ def local(name: str, reach: Reacher, text: str, example: str, result: str) -> Ca
     return row(filtered, compute, name, text, f"wr.ndimage.{example}.compute()", result)
 
 
-def filter_locally(name: str, given: dict[str, Any], reach: Reacher, beside: tuple[str, ...] = ()) -> Array:
+def filter_locally(name: str, arguments: dict[str, Any], reach: Reacher, beside: tuple[str, ...] = ()) -> Array:
     """Return what SciPy's filter makes of an array.
 
     Parameters
     ----------
     name : str
         In `scipy.ndimage`.
-    given : dict
+    arguments : dict
         All arguments; `output` may be None or a dtype.
     reach : callable
         Of the arguments and the number of axes; what it raises is told as the arguments' fault.
@@ -70,14 +70,14 @@ def filter_locally(name: str, given: dict[str, Any], reach: Reacher, beside: tup
         Arguments that are arrays in the shape of the first, or None.
     """
     module = find("ndimage", name)
-    given = dict(given)
-    x = numbers(name, "input", given.pop("input"))
-    if "output" in given:
-        given["output"] = output_dtype(name, given["output"])
-        if given["output"] is None:
-            del given["output"]
-    more = {n: like(name, n, given.pop(n), x) for n in beside if given.get(n) is not None}
-    keywords = settled(name, given)
+    arguments = dict(arguments)
+    x = numbers(name, "input", arguments.pop("input"))
+    if "output" in arguments:
+        arguments["output"] = output_dtype(name, arguments["output"])
+        if arguments["output"] is None:
+            del arguments["output"]
+    more = {n: like(name, n, arguments.pop(n), x) for n in beside if arguments.get(n) is not None}
+    keywords = settled(name, arguments)
     small = np.ones((1,) * x.ndim, x.dtype)
     dtype = attempt(
         name,
@@ -89,7 +89,7 @@ def filter_locally(name: str, given: dict[str, Any], reach: Reacher, beside: tup
     depths = read_reach(name, x, dict(keywords), reach)
     periodic = tuple(
         mode in ROUND and x.numblocks[i] > 1 and depths[i] > 0
-        for i, mode in enumerate(modes(given.get("mode"), x.ndim, given.get("axes")))
+        for i, mode in enumerate(modes(arguments.get("mode"), x.ndim, arguments.get("axes")))
     )
     how = Filter(f"ndimage.{name}", tuple(more), keywords, depths, periodic, dtype.str)
     return spread(x, list(more.values()), how)
@@ -199,9 +199,9 @@ def line_reach(length: str | int) -> Reacher:
 
 
 def gaussian_radius(sigma: Any, truncate: Any, radius: Any) -> int:
-    """Return how far a Gaussian reaches, as SciPy has it."""
+    """Return how far a Gaussian reaches, as SciPy has it: one of a negative sigma leaves elements as they are."""
     if radius is None:
-        return int(float(truncate) * float(sigma) + 0.5) + 1
+        return max(0, int(float(truncate) * float(sigma) + 0.5) + 1)
     return int(radius) + 1
 
 

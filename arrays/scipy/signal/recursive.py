@@ -52,7 +52,7 @@ def lfilter(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayL
     trial = attempt("lfilter", find("signal", "lfilter").lfilter, over, under, small, at, state)
     dtype = np.asarray(trial[0] if states else trial).dtype
     shape = tuple(size if i == at else n for i, n in enumerate(signal.shape))
-    if states and states[0].ndim != signal.ndim:
+    if states and not _fits(states[0].shape, shape, at):
         raise ShapeError(bad("lfilter", "zi", states[0].shape, f"shape {shape}, that of x but for the axis"))
     first = _first("lfilter", states, shape, dtype)
     filtered, last = _chain("scipy.signal:lfilter", (over, under, at), signal, first, at, size, dtype)
@@ -92,6 +92,13 @@ def sosfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayLike | None =
         return filtered
     line = moveaxis(last, at, 0)
     return filtered, moveaxis(line.reshape((count, 2, *line.shape[1:])), 1, at + 1)
+
+
+def _fits(given: tuple[int, ...], wanted: tuple[int, ...], at: int) -> bool:
+    """Tell whether a state has a shape, but for one line in the place of all that lie beside the axis."""
+    return len(given) == len(wanted) and all(
+        n == m or (n == 1 and i != at) for i, (n, m) in enumerate(zip(given, wanted, strict=True))
+    )
 
 
 def _first(name: str, states: list[Array], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -63,6 +63,14 @@ def test_recursive_filters_go_on_from_chunk_to_chunk(chunks):
         alike(signal.sosfilt(SOS, A, axis, zi), got, "sosfilt with a state", rtol=1e-12)
 
 
+def test_states_of_other_shapes_are_refused_by_name():
+    for x, zi in ((LINE, [0.1]), (LINE, np.zeros(4)), (LINE, np.zeros((1, 3))), (A, np.zeros((2, 3))), (A, [0.1] * 3)):
+        with pytest.raises(ValueError):
+            signal.lfilter(B2, A2, x, zi=np.asarray(zi))
+        with pytest.raises(wr.ShapeError, match=r"lfilter: argument 'zi' is .*; expected shape"):
+            wr.signal.lfilter(B2, A2, wr.from_array(x, chunks=20), zi=zi)
+
+
 def test_recursive_filters_of_other_dtypes():
     for x in (np.arange(20), A[0].astype("f4"), A[0] * 1j):
         lazy = wr.from_array(x, chunks=6)
