@@ -48,6 +48,13 @@ def tags_of(tags: Any, estimator: Any) -> Any:
     return tags
 
 
+def check_instance(operation: str, estimator: Any) -> None:
+    """Raise where an estimator's class was given in place of an estimator."""
+    if isinstance(estimator, type):
+        name = estimator.__name__
+        raise ArgumentError(bad(operation, "estimator", f"the class {name}", f"an estimator, such as {name}()"))
+
+
 def of_model(call: Callable[..., Any]) -> Callable[..., Any]:
     """Publish a function as a method of an estimator. Its variables `model` and `name` say of which and which one."""
     publish_code(call, lambda frame: f"{type(frame.f_locals['model']).__name__}.{frame.f_locals['name']}")

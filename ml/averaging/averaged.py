@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ...arrays.base import ArrayBase
 from ...graph.errors import ArgumentError, BadValue, bad
 from ...workers.public_api import publish
-from ..fitted import METHODS, of_model, over_rows, score, tags_of
+from ..fitted import METHODS, check_instance, of_model, over_rows, score, tags_of
 from ..rows import is_lazy, learn_names
 from ..training.averages import Averaging
 from .averageable import averageable
@@ -208,12 +208,17 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         True
         """
         before = self.__dict__.get("estimator_")
-        name = f"{type(self.estimator).__name__}.partial_fit"
+        name = self._name("partial_fit")
         known = find_classes(name, self, classes) if is_classifier(self) else None
         return self._learn("partial_fit", X, y, sample_weight, epochs=1, start=before, classes=known)
 
+    def _name(self, operation: str) -> str:
+        """Return what messages call an operation."""
+        check_instance(f"Averaged.{operation}", self.estimator)
+        return f"{type(self.estimator).__name__}.{operation}"
+
     def _learn(self, operation: str, X: Any, y: Any, sample_weight: Any, **how: Any) -> Self:
-        name = f"{type(self.estimator).__name__}.{operation}"
+        name = self._name(operation)
         averageable(name, self.estimator)
         if not isinstance(self.shuffle, bool | np.bool_):
             raise ArgumentError(bad(operation, "shuffle", self.shuffle, "True or False"))

@@ -35,7 +35,7 @@ class ByLoss:
         model.best_loss_ = getattr(start, "best_loss_", np.inf)
         model._no_improvement_count = getattr(start, "_no_improvement_count", 0)
 
-    def ends(self, epoch: int, loss: float) -> bool:
+    def end(self, epoch: int, loss: float) -> bool:
         """Keep the loss of an epoch; return whether it is the last one."""
         model = self._model
         model.loss_ = loss
@@ -61,7 +61,7 @@ class ByScore:
     best: float = -np.inf
     since: int = 0
 
-    def ends(self, epoch: int, value: float) -> bool:
+    def end(self, epoch: int, value: float) -> bool:
         """Keep the score, or the loss, of an epoch; return whether it is the last one."""
         if self.tol is None or not epoch:  # the first is that of a model that has learnt nothing
             return False

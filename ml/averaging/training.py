@@ -145,9 +145,9 @@ class EstimatorModel(Trainable):
         self._seen += round(metrics.rows)
         return {self._patient.metric: float(metrics.sums[0] / (metrics.sums[1] or 1.0))} if self.sums else {}
 
-    def ends(self, epoch: int, scores: dict[str, float]) -> bool:
+    def end(self, epoch: int, scores: dict[str, float]) -> bool:
         """See `Trainable`."""
-        return bool(self.sums) and self._patient.ends(epoch, scores[self._patient.metric])
+        return bool(self.sums) and self._patient.end(epoch, scores[self._patient.metric])
 
     def finish(self) -> None:
         """Write into the template what has been learnt; of shards' slots it gets the mean."""

@@ -145,7 +145,7 @@ class KerasModel(Trainable):
             logs |= {f"val_{name}": value for name, value in held_logs.items()}
         return logs
 
-    def ends(self, epoch: int, scores: dict[str, Any]) -> bool:
+    def end(self, epoch: int, scores: dict[str, Any]) -> bool:
         """See `Trainable`."""
         self.progress.hide()
         watch_loss(self._callbacks, scores, self._batches)

@@ -18,7 +18,7 @@ from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, WindrowError, bad
 from ...scheduler.session.cluster import session
 from ...workers.public_api import warn
-from ..fitted import METHODS, of_model, tags_of
+from ..fitted import METHODS, check_instance, of_model, tags_of
 from ..rows import labels_as, labels_of
 from .folds import cut, join_test_blocks, make_fold
 from .journal import Journal
@@ -149,6 +149,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             from .models import KerasBuilder
 
             return KerasBuilder.of(operation, self.estimator, self.batch_size, self.seed, X, y), None
+        check_instance(operation, self.estimator)
         scorers = self._scoring.scorers.items()
         if y.ndim != 1:
             raise ArgumentError(bad(operation, "y", f"an array of {y.ndim} axes", "one value for each row"))
@@ -156,7 +157,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             return PartialFit.of(operation, self.estimator, None, False, self.seed, scorers), None
         classes = labels_of(operation, y)
         # A scoring function of a dict gets the loss, too, if the classifier has one.
-        criterion = self._scoring.given
+        criterion = self._scoring.criterion
         loss = criterion == "loss" or (callable(criterion) and hasattr(self.estimator, "predict_proba"))
         labels = np.asarray(y.compute())
         return PartialFit.of(operation, self.estimator, classes, loss, self.seed, scorers, labels), labels
@@ -281,6 +282,8 @@ class _Rungs:
         self.trials = Trials(learner, folds, search.shards, search.seed, catches=self.catches)
         self.states: dict[int, tuple[int, list[list[Any]]]] = {}
         """For each candidate its epochs, and the state of a trial for each fold and shard."""
+        self.failed: dict[int, list[FoldMetrics]] = {}
+        """For each candidate that couldn't be built its metrics, which are the same in every rung."""
         self.spent: dict[int, list[tuple[float, float]]] = {}
 
     def run(self, plan: Plan) -> list[TrialEntry]:
@@ -306,24 +309,23 @@ class _Rungs:
                 break
         return entries
 
-    def _entry(self, rung: Rung, candidate: int, told: list[FoldMetrics]) -> TrialEntry:
-        before = self.spent.get(candidate, [(0.0, 0.0)] * len(told))
-        told = [
+    def _entry(self, rung: Rung, candidate: int, metrics: list[FoldMetrics]) -> TrialEntry:
+        before = self.spent.get(candidate, [(0.0, 0.0)] * len(metrics))
+        metrics = [
             replace(t, fit_time=t.fit_time + fit, score_time=t.score_time + test)
-            for t, (fit, test) in zip(told, before, strict=True)
+            for t, (fit, test) in zip(metrics, before, strict=True)
         ]
-        self.spent[candidate] = [(t.fit_time, t.score_time) for t in told]
+        self.spent[candidate] = [(t.fit_time, t.score_time) for t in metrics]
         params = self.candidates[candidate]
         scoring = self.search._scoring
         values = [
             float(self.search.error_score) if t.error else scoring.worth(self.operation, t, params, rung.epochs)
-            for t in told
+            for t in metrics
         ]
-        return TrialEntry(candidate, rung.bracket, rung.iteration, rung.epochs, told, values)
+        return TrialEntry(candidate, rung.bracket, rung.iteration, rung.epochs, metrics, values)
 
     def _train(self, rung: Rung) -> list[list[FoldMetrics]]:
-        metrics: dict[int, list[FoldMetrics]] = {}
-        for candidate in [c for c in rung.candidates if c not in self.states]:
+        for candidate in [c for c in rung.candidates if c not in self.states and c not in self.failed]:
             try:
                 first = begin_trial(self.learner.start(self.candidates[candidate]))
             except WindrowError:  # an error that all trials would have
@@ -331,10 +333,11 @@ class _Rungs:
             except Exception as error:
                 if not self.catches:
                     raise
-                metrics[candidate] = [FoldMetrics.of_failed(error)] * len(self.trials.folds)
+                self.failed[candidate] = [FoldMetrics.of_failed(error)] * len(self.trials.folds)
             else:
                 self.states[candidate] = 0, [[first] * self.search.shards for _ in self.trials.folds]
         self.states = {c: self.states[c] for c in rung.candidates if c in self.states}
+        metrics = dict(self.failed)
         for begin in sorted({epochs for epochs, _ in self.states.values()}):
             some = [c for c, (epochs, _) in self.states.items() if epochs == begin]
             trained, tests = self.trials.advance([self.states[c][1] for c in some], begin, rung.epochs)

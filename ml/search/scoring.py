@@ -26,7 +26,7 @@ class Scoring:
 
     Attributes
     ----------
-    given : str or callable
+    criterion : str or callable
         "score", "loss" or "time", the name of one of `scorers` or of a Keras model's metric, or a function of a dict.
     scorers : dict of str to callable
         Scikit-learn's scorers: `scorer(estimator, X, y)`.
@@ -34,7 +34,7 @@ class Scoring:
         Whether each of them has columns of its own in the table.
     """
 
-    given: Any
+    criterion: Any
     scorers: dict[str, Any]
     several: bool = False
 
@@ -61,11 +61,11 @@ class Scoring:
 
     def worth(self, operation: str, told: FoldMetrics, params: dict[str, Any], epochs: int) -> float:
         """Return the value of one fold of a trial; losses and times are negated."""
-        if not callable(self.given):
+        if not callable(self.criterion):
             own = {"score": told.score, "loss": -told.loss, "time": -told.fit_time}
-            if self.given in own and self.given not in self.scorers:
-                return own[self.given]
-            name = str(self.given)
+            if self.criterion in own and self.criterion not in self.scorers:
+                return own[self.criterion]
+            name = str(self.criterion)
             if name in told.scores:
                 return told.scores[name]
             if name.removeprefix("neg_") in told.scores:
@@ -73,7 +73,7 @@ class Scoring:
             expected = f"'score', 'loss', 'time' or a metric of the model: {sorted(told.scores)}"
             raise ArgumentError(bad(operation, "scoring", name, expected))
         metrics = {"score": told.score, "loss": told.loss, "time": told.fit_time, **told.scores, "epochs": epochs}
-        score: Any = self.given(metrics | {"params": dict(params)})
+        score: Any = self.criterion(metrics | {"params": dict(params)})
         try:
             return float(score)
         except (TypeError, ValueError) as error:

@@ -13,7 +13,7 @@ import pickle
 import time
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FoldMetrics", "State", "Trials", "begin_trial", "read_model"]
 
+T = TypeVar("T")
 Values = np.ndarray[Any, Any]
 State = tuple[bytes, int, float]
 """What a task passes to the next one: a pickled model, its rows of this epoch so far, its seconds of training."""
@@ -195,13 +196,12 @@ class Trials:
         for epoch in range(begin, end):
             order = np.random.Generator(np.random.Philox([self.seed, number, epoch])).permutation(len(fold.steps))
             epochs.append([(epoch, place, at) for place, at in enumerate(order.tolist())])
-        most = _most([step[0] for step in fold.steps])
+        sizes = [max(map(_nbytes, step)) for step in fold.steps]
         for run in epochs if self.shards > 1 else [[step for epoch in epochs for step in epoch]]:
-            yield from (run[i : i + most] for i in range(0, len(run), most))
+            yield from _cut(run, [sizes[at] for _, _, at in run])
 
     def _test(self, executor: Executor, state: Future, blocks: Sequence[Any]) -> Future:
-        most = _most(blocks)
-        parts = [list(blocks[i : i + most]) for i in range(0, len(blocks), most)]
+        parts = _cut(blocks, [_nbytes(rows) for rows in blocks])
         tests = [executor.submit(_test, self._learner, state, part) for part in parts]
         return executor.submit(_merge, self._learner, state, tests)
 
@@ -216,7 +216,19 @@ class Trials:
             return FoldMetrics.of_failed(error)
 
 
-def _most(blocks: Sequence[Rows]) -> int:
-    """Return the number of blocks of a task."""
-    largest: int = max(1, *(X.nbytes for X, _ in blocks))
-    return max(1, min(STEPS, BYTES // largest))
+def _nbytes(rows: Rows) -> int:
+    X, y = rows
+    return int(X.nbytes + y.nbytes)
+
+
+def _cut(items: Sequence[T], sizes: Sequence[int]) -> list[list[T]]:
+    """Return the items of each task, in order: as many as its bytes allow, and one at least."""
+    parts: list[list[T]] = []
+    room = -1
+    for item, size in zip(items, sizes, strict=True):
+        if size > room or len(parts[-1]) == STEPS:
+            parts.append([])
+            room = BYTES
+        parts[-1].append(item)
+        room -= size
+    return parts

@@ -8,8 +8,9 @@ It has two classes:
   any nesting. For averages of gradients it has a second such function, which gives a batch's gradient for a state, and
   `update(state, slots, gradient) -> (state, slots)`, the optimiser's step.
 - A `Trainable`, which stays on the driver. It has the work, the state as it starts, the names of what rounds tell, and
-  the epochs. `score` makes an epoch's numbers of what its rounds told, `begin` and `ends` are called around each epoch.
-  `update` is what becomes of the state when the mean is known: outer steps, or the optimiser's.
+  the epochs. `score` makes an epoch's numbers of what its rounds told; `begin` and `end` are called around each epoch,
+  and `end` returns whether it was the last one. `update` is what becomes of the state when the mean is known: outer
+  steps, or the optimiser's.
 
 It calls, in this order: `Averaging(…)`, which checks when states are averaged; `cut_shards`; `find_batch_size`, where
 that is asked for; `start_rounds`; `run_epochs`, within the model's `progress`. Then `rounds.state` is what was learnt,

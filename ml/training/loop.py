@@ -111,8 +111,8 @@ class Trainable(ABC):
     def score(self, epoch: int, metrics: RoundMetrics) -> dict[str, float]:
         """Return what an epoch tells by what its rounds told; its time counts as the epoch's."""
 
-    def ends(self, epoch: int, scores: dict[str, float]) -> bool:
-        """Return whether an epoch is the last one."""
+    def end(self, epoch: int, scores: dict[str, float]) -> bool:
+        """Do what an epoch's end asks for, such as calling callbacks; return whether it was the last one."""
         return False
 
 
@@ -138,7 +138,7 @@ def run_epochs(model: Trainable) -> None:
             for name, value in scores.items():
                 history.history.setdefault(name, []).append(value)
             progress.epoch(progress.first + number, scores)
-            if model.ends(epoch, scores):
+            if model.end(epoch, scores):
                 break
 
 

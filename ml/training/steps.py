@@ -26,6 +26,8 @@ from .tasks import NEW, Round, RoundMetrics, Update
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .shards import Shards
+
 __all__ = ["train"]
 
 Values = np.ndarray[Any, Any]
@@ -166,10 +168,7 @@ def train(
     with Progress("train", epochs, shown=verbose) as progress:
         parts = cut_shards("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
         progress.rows = sum(parts.sizes)
-        trial_step, trial_update = as_ranks_see((step, update))
-        trial = _Trial(trial_step, trial_update, state)
-        names, zero = trial.run(parts.first(FIRST if auto else int(batch_size)))
-        size = find_batch_size("train", parts, trial.seconds) if auto else int(batch_size)
+        names, zero, size = _try(step, update, state, parts, None if auto else int(batch_size))
         batches = max(-(-n // size) for n in parts.sizes)
         work = StepWork(step, size, averaging.period(batches), shuffle, names, update)
         model = UserModel(
@@ -186,6 +185,19 @@ def train(
         start_rounds(model, parts, averaging, int(seed), staleness)
         run_epochs(model)
         return model.rounds.state, model.history
+
+
+def _try(
+    step: Callable[..., Any], update: Callable[[Any, Any], Any] | None, state: Any, parts: Shards, size: int | None
+) -> tuple[tuple[str, ...] | None, Any, int]:
+    """Return the names of what a step tells, zeros such as its gradient, and a batch's rows: `size`, or as measured.
+
+    Copies of the state, and of what the functions hold, are gone when it returns.
+    """
+    step, update = as_ranks_see((step, update))
+    trial = _Trial(step, update, state)
+    names, zero = trial.run(parts.first(size or FIRST))
+    return names, zero, size or find_batch_size("train", parts, trial.seconds)
 
 
 @dataclass(frozen=True)
@@ -246,7 +258,7 @@ class UserModel(Trainable):
         """See `Trainable`."""
         return metrics.means
 
-    def ends(self, epoch: int, scores: dict[str, float]) -> bool:
+    def end(self, epoch: int, scores: dict[str, float]) -> bool:
         """See `Trainable`."""
         if self.callback is None:
             return False
@@ -269,8 +281,7 @@ class _Trial:
         """Return the names of what a step tells (None: nothing), and zeros such as its gradient, where it gives one."""
         layout, update = self._layout, self._update
         returned = self._step(layout.unpack(self._packed), *rows)
-        pair = isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict)
-        tells = pair and (update is not None or not _is(layout, returned))
+        tells = self._is_with_metrics(returned)
         new, zero = (returned[0] if tells else returned), None
         if update is not None:
             gradients = StateLayout.of(map_leaves(_as_float, "", StateLayout.of(new).zeros()))
@@ -280,9 +291,20 @@ class _Trial:
         if not tells:
             return None, zero
         metrics = returned[1]
+        if not isinstance(metrics, dict):
+            raise ArgumentError(bad("train", "metrics of step", metrics, "a dict of numbers, such as {'loss': 0.5}"))
         if "rows" in metrics or not all(isinstance(name, str) for name in metrics):
             raise ArgumentError(bad("train", "metrics of step", list(metrics), "names as strings, none of them 'rows'"))
         return tuple(_numbers(metrics, tuple(metrics))), zero
+
+    def _is_with_metrics(self, returned: Any) -> bool:
+        """Tell whether a step gave metrics beside a state or a gradient, which may be a pair itself."""
+        if not isinstance(returned, tuple) or len(returned) != 2:
+            return False
+        named = isinstance(returned[1], dict)
+        if self._update is not None:
+            return named
+        return (named or _is(self._layout, returned[0])) and not _is(self._layout, returned)
 
     def seconds(self, rows: tuple[Values, ...]) -> float:
         """Return how long a step on some rows takes at least."""
@@ -301,7 +323,7 @@ def _as_float(_: str, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _is(layout: StateLayout, value: Any) -> bool:
-    """Tell whether something is a state of a layout: a pair of which one is a dict may be one."""
+    """Tell whether something is a state of a layout."""
     try:
         layout.pack(value)
     except WindrowError:

@@ -12,7 +12,7 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer, mean_absolute_error, roc_auc_score
 
 import windrow as wr
-from windrow.ml.search import GridSearch, HalvingSearch
+from windrow.ml.search import GridSearch, HalvingSearch, trials
 from windrow.ml.search.searches import _all, _plan_halving
 
 ALPHAS = {"alpha": [1e-4, 1e-1]}
@@ -123,6 +123,45 @@ def test_rungs_leave_failed_trials_behind(data):
         search = HalvingSearch(Fragile(), space, max_epochs=9, n_candidates=6).fit(*lazy(X, y))
     assert search.best_params_ == {"fails": 0, "good": 0.3}
     assert search.history_[0].epochs == 1
+
+
+class Unbuilt(Fragile):
+    """Takes no parameter of .3, and counts how often it was given one."""
+
+    refused = 0
+
+    def set_params(self, **params):
+        if params.get("good") == 0.3:
+            Unbuilt.refused += 1
+            raise RuntimeError("not so good")
+        return super().set_params(**params)
+
+
+def test_what_could_not_be_built_is_not_built_again_in_later_rungs(data):
+    X, y, *_ = data
+    with pytest.warns(FitFailedWarning, match="RuntimeError: not so good"):
+        search = HalvingSearch(
+            Unbuilt(), {"good": [0.1, 0.2, 0.3]}, factor=2, max_epochs=4, n_candidates=3, error_score=9, refit=False
+        ).fit(*lazy(X, y))
+    assert [entry.told[0].error for entry in search.history_ if entry.mean == 9] == ["RuntimeError: not so good"] * 2
+    assert Unbuilt.refused == 1
+
+
+def test_no_rows_and_classes_for_estimators_are_named():
+    X, y = np.ones((0, 2)), np.zeros(0, int)
+    with pytest.raises(wr.BadValue, match=r"GridSearch.fit: argument 'y' is 'no labels at all'"):
+        GridSearch(SGDClassifier(), ALPHAS).fit(*lazy(X, y))
+    with pytest.raises(wr.ShapeError, match=r"GridSearch.fit: argument 'X'.*at least one row"):
+        GridSearch(SGDRegressor(), ALPHAS).fit(*lazy(X, y * 1.0))
+    with pytest.raises(wr.ArgumentError, match=r"'estimator' is 'the class SGDClassifier'.*such as SGDClassifier\(\)"):
+        GridSearch(SGDClassifier, ALPHAS).fit(*lazy(np.ones((9, 2)), np.arange(9) % 2))
+
+
+def test_tasks_take_blocks_as_far_as_their_bytes_go(monkeypatch):
+    monkeypatch.setattr(trials, "BYTES", 10)
+    monkeypatch.setattr(trials, "STEPS", 3)
+    sizes = [0, 0, 0, 0, 4, 6, 1, 9, 30, 1, 1]
+    assert trials._cut(sizes, sizes) == [[0, 0, 0], [0, 4, 6], [1, 9], [30], [1, 1]]
 
 
 def test_all_trials_failed(data):

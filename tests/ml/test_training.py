@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import threading
 import time
 
@@ -160,6 +161,14 @@ def test_what_cannot_be_averaged_is_refused(data, estimator, match):
         Averaged(estimator).fit(data[0], data[2])
 
 
+@pytest.mark.parametrize("operation", ["fit", "partial_fit"])
+def test_a_class_is_no_estimator(data, operation):
+    with pytest.raises(
+        wr.ArgumentError, match=rf"Averaged\.{operation}: .* 'the class SGDClassifier'; .*SGDClassifier\(\)"
+    ):
+        getattr(Averaged(SGDClassifier), operation)(data[0], data[2])
+
+
 def test_refusals_name_the_argument(data):
     X, y, _ = data
     for keywords, match in (
@@ -184,6 +193,9 @@ ODD = [
     (lambda w, X: w + 0.5, np.zeros(2, int), wr.DTypeError, r"float64'; expected int64"),
     (lambda w, X: w + 1j, np.zeros(2), wr.DTypeError, r"complex128'; expected float64"),
     (lambda w, X: (w, {"loss": "low"}), 0.0, wr.DTypeError, r"metrics of step\['loss'\].*'low'; expected a number"),
+    (lambda w, X: (w, 0.5), np.zeros(2), wr.ArgumentError, "'metrics of step' is 0.5; expected a dict of numbers"),
+    (lambda w, X: (w, None), {"w": 0.0}, wr.ArgumentError, "'metrics of step' is None; expected a dict of numbers"),
+    (lambda w, X: (w[0], w[1][:1]), (np.zeros(2), np.zeros(2)), wr.ShapeError, r"shape \(1,\)'; expected \(2,\)"),
     (lambda w, X: (w, {"rows": 1.0}), 0.0, wr.ArgumentError, r"none of them 'rows'"),
     (lambda w, X: (w + 1, {"a" if w < 2 else "b": 1.0}), 0.0, wr.ArgumentError, r"\['b'\]; expected \['a'\]"),
     (lambda w, X: (w + 1, {"a": 1.0}) if w < 2 else w + 1, 0.0, wr.ArgumentError, r"result of step.*expected \(state"),
@@ -197,6 +209,19 @@ ODD = [
 def test_what_a_step_may_not_give(step, state, kind, match):
     with pytest.raises(kind, match=match):
         train(step, state, np.ones((40, 2)), batch_size=5, shards=2)
+
+
+@pytest.mark.parametrize("batch_size", [10, "auto"])
+def test_copies_that_the_first_step_took_are_gone_while_training_goes_on(batch_size):
+    def trials():
+        return {id(each) for each in gc.get_objects() if type(each).__name__ == "_Trial"}
+
+    def look(epoch, state, scores):
+        left.append(trials() - before)
+
+    before, left = trials(), []
+    train(lambda w, X: w, np.zeros(2), np.ones((40, 2)), epochs=2, shards=2, batch_size=batch_size, callback=look)
+    assert left == [set(), set()]
 
 
 def test_arguments_that_are_refused():
