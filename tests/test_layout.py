@@ -25,6 +25,8 @@ LOOSE = 12
 """Files of a folder that a reader sees at once."""
 RESULT_WORDS = {"found", "told", "made", "given"}
 """Names that say only that something is a result; a variable's name says which."""
+RESULT_FIELDS = {"ml/search/results.py: told"}
+"""Fields that users read under such a name: of a search's `history_`."""
 BLOCKS = "windrow.workers.kernels.blocks"
 HEAVY = ("mpi4py", "numba", "matplotlib", "networkx", "scipy", "sklearn", "tensorflow", "dask")
 
@@ -142,12 +144,12 @@ def test_no_public_class_name_means_two_things():
 
 def test_variables_say_what_they_hold():
     places = [
-        f"{name(path)}:{node.lineno} {node.id}"
+        f"{name(path)}: {node.id}"
         for path in SOURCES
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in RESULT_WORDS
     ]
-    assert len(places) <= 30, places
+    assert set(places) <= RESULT_FIELDS
 
 
 def test_every_function_of_blocks_that_is_named_is_there():

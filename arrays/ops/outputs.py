@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..typing import ArrayLike, DTypeLike, OutLike
 
 
-def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *, broadcasts: bool = False) -> Any:
+def deliver(operation: str, result: Any, out: Any, casting: str = "same_kind", *, broadcasts: bool = False) -> Any:
     """Return a result; with `out`, assign it to `out` as NumPy would, and return `out`.
 
     A lazy `out` gets the result's expression, and keeps its shape and dtype. A NumPy array is filled, so the result is
@@ -24,32 +24,32 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind", *,
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
     if out is None:
-        return found
-    out = check_out(operation, found, out, casting)
-    if out.shape != found.shape:
+        return result
+    out = check_out(operation, result, out, casting)
+    if out.shape != result.shape:
         fits = (
             broadcasts
-            and len(out.shape) >= found.ndim
-            and all(n in (1, m) for n, m in zip(found.shape[::-1], out.shape[::-1], strict=False))
+            and len(out.shape) >= result.ndim
+            and all(n in (1, m) for n, m in zip(result.shape[::-1], out.shape[::-1], strict=False))
         )
         if not fits:
-            raise ShapeError(bad(operation, "out", out.shape, f"an array of the result's shape {found.shape}"))
-        found = broadcast_to(found, out.shape)
+            raise ShapeError(bad(operation, "out", out.shape, f"an array of the result's shape {result.shape}"))
+        result = broadcast_to(result, out.shape)
     if isinstance(out, ArrayBase):
         check_own(operation, out)
-        out.expr = cast(found, out.dtype).expr
+        out.expr = cast(result, out.dtype).expr
     else:
-        np.copyto(out, np.asarray(found.compute()), casting="unsafe")
+        np.copyto(out, np.asarray(result.compute()), casting="unsafe")
     return out
 
 
-def check_out(operation: str, found: Any, out: Any, casting: str) -> Any:
+def check_out(operation: str, result: Any, out: Any, casting: str) -> Any:
     """Return `out` if it is an array to which the result may be cast; else raise."""
     if not isinstance(out, ArrayBase | np.ndarray):
         raise ArgumentError(bad(operation, "out", type(out).__name__, "None, a Windrow array, or a NumPy array"))
-    if not np.can_cast(found.dtype, out.dtype, casting=casting):  # type: ignore[arg-type]
+    if not np.can_cast(result.dtype, out.dtype, casting=casting):  # type: ignore[arg-type]
         raise DTypeError(
-            f"{operation}: the result has dtype {found.dtype}, which isn't cast to {out.dtype} of 'out' "
+            f"{operation}: the result has dtype {result.dtype}, which isn't cast to {out.dtype} of 'out' "
             f"by the rule {casting!r}; cast the operands, or leave 'out' away"
         )
     return out

@@ -192,11 +192,11 @@ def _verify_result(stage: Stage) -> None:
     if math.prod(stage.group_counts) != stage.grid.nblocks:
         raise GridMismatch(f"{_named(stage)} makes {stage.group_counts} groups, and {stage.grid.nblocks} blocks")
 
-    made = stage.program.result.dtype
+    dtype = stage.program.result.dtype
     if stage.program.level is not None:
-        made = _verify_level(stage, stage.program.level, made)
-    if made != stage.dtype:
-        raise DTypeMismatch(f"{_named(stage)} has dtype {stage.dtype}, its program makes {made}")
+        dtype = _verify_level(stage, stage.program.level, dtype)
+    if dtype != stage.dtype:
+        raise DTypeMismatch(f"{_named(stage)} has dtype {stage.dtype}, its program makes {dtype}")
 
 
 def _verify_level(stage: Stage, level: Level, reduced: DType) -> DType:

@@ -125,11 +125,11 @@ def _warn_of_apart(names: tuple[str, ...]) -> None:
     warn(text)
 
 
-def list_metrics(told: dict[str, float]) -> Any:
+def list_metrics(metrics: dict[str, float]) -> Any:
     """Return metrics as Keras's `evaluate` does without `return_dict`: a list, or the only number."""
-    if "loss" in told:
-        told = {"loss": told["loss"], **told}
-    values = list(told.values())
+    if "loss" in metrics:
+        metrics = {"loss": metrics["loss"], **metrics}
+    values = list(metrics.values())
     return values[0] if len(values) == 1 else values
 
 

@@ -27,26 +27,28 @@ ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 class Journal:
     """The folder of a search; without a path nothing is stored."""
 
-    def __init__(self, operation: str, path: Any, told: dict[str, Any]) -> None:
+    def __init__(self, operation: str, path: Any, description: dict[str, Any]) -> None:
         self.folder = None if path is None else Path(path)
         if self.folder is None:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        told = json.loads(json.dumps({k: ADDRESS.sub("", repr(v)) for k, v in told.items()}))
+        description = json.loads(json.dumps({k: ADDRESS.sub("", repr(v)) for k, v in description.items()}))
         known = self._read("search.json")
         if known is None:
-            self._write("search.json", told)
+            self._write("search.json", description)
             return
-        for name in sorted(told.keys() | known.keys()):
-            if told.get(name) != known.get(name):
+        for name in sorted(description.keys() | known.keys()):
+            if description.get(name) != known.get(name):
                 came = f"{path} with {name} {known.get(name)}"
-                raise ArgumentError(bad(operation, "resume", came, f"a folder of this search, with {told.get(name)}"))
+                raise ArgumentError(
+                    bad(operation, "resume", came, f"a folder of this search, with {description.get(name)}")
+                )
 
     def rung(self, number: int) -> dict[str, Any] | None:
         """Return the stored data of a rung; None if the rung isn't finished."""
         return self._read(f"rung-{number:04}.json")
 
-    def enter(self, number: int, told: dict[str, Any], models: dict[str, Values]) -> None:
+    def enter(self, number: int, content: dict[str, Any], models: dict[str, Values]) -> None:
         """Write a rung and its models; delete the models of the previous one."""
         if self.folder is None:
             return
@@ -56,7 +58,7 @@ class Journal:
             np.savez(file, allow_pickle=False, **models)
             _sync(file)
         aside.replace(self.folder / name)
-        self._write(f"rung-{number:04}.json", told)
+        self._write(f"rung-{number:04}.json", content)
         (self.folder / f"models-{number - 1:04}.npz").unlink(missing_ok=True)
 
     def models(self, number: int) -> dict[str, Values]:
@@ -72,11 +74,11 @@ class Journal:
         content: dict[str, Any] = json.loads((self.folder / name).read_text())
         return content
 
-    def _write(self, name: str, told: dict[str, Any]) -> None:
+    def _write(self, name: str, content: dict[str, Any]) -> None:
         assert self.folder is not None
         aside = self.folder / f".{name}.{os.getpid()}"
         with aside.open("w") as file:
-            json.dump(told, file, indent=1)
+            json.dump(content, file, indent=1)
             _sync(file)
         aside.replace(self.folder / name)
 

@@ -155,7 +155,7 @@ class Task:
         where = Round(epoch, number, first + at, self.seed)
         copy = not only_reads(self.work)
         state, mine = self.layout.unpack(packed, copy=copy), self.own.unpack(mine, copy=copy)
-        given, own, metrics = self.work(state, mine, where, *rows)
+        trained, own, metrics = self.work(state, mine, where, *rows)
         out = np.empty((1, self.width), np.uint8) if out is None else out
         report = out[0]
         numbers, first_sum = report[: self.head].view(np.float64), 1 + len(self.metrics)
@@ -165,9 +165,9 @@ class Task:
             numbers[first_sum : first_sum + self.sums] = metrics.sums
         self.own.pack(own, report[self.head : self.head + own_size])
         report[self.head + own_size : self.begin] = 0
-        if given is None and not metrics.rows:  # of a shard without rows in this batch
-            given = self.mean.zeros()
-        self.mean.pack(given, report[self.begin :], NEW)
+        if trained is None and not metrics.rows:  # of a shard without rows in this batch
+            trained = self.mean.zeros()
+        self.mean.pack(trained, report[self.begin :], NEW)
         return out
 
     def read_metrics(self, made: Values) -> list[RoundMetrics]:

@@ -324,7 +324,7 @@ def test_off_and_auto(monkeypatch):
     with config.set(jit="auto"):
         for _ in range(3):
             compiled.store(frame_of(call("add", x, 1.0)), out)
-        assert kernel.made.wait(20)
+        assert kernel.finished.wait(20)
         assert compiled.store(frame_of(call("add", x, 1.0)), out)
     assert np.array_equal(out[0], np.arange(100_000.0) + 1.0)
 

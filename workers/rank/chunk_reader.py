@@ -144,11 +144,11 @@ class BatchReader:
 
     def _find_ahead(self, number: int, block: int, take: tuple[Any, ...]) -> Array | None:
         reading = self.ahead.get((number, block, take_key(take)))
-        if reading is None or not hasattr(reading, "found"):
+        if reading is None or not hasattr(reading, "outcome"):
             return None
-        if isinstance(reading.found, BaseException):
-            raise reading.found
-        return reading.found
+        if isinstance(reading.outcome, BaseException):
+            raise reading.outcome
+        return reading.outcome
 
     def block(self, number: int, block: int) -> Array:
         """Return one block of an input in place."""
@@ -299,16 +299,16 @@ class BatchReader:
         return arrange(part, piece)
 
 
-def arrange(found: Array, piece: Piece) -> Array:
+def arrange(part: Array, piece: Piece) -> Array:
     """Return what a piece takes, transposed and shaped as it is to be put."""
     if piece.order is not None:
-        found = found.transpose(piece.order)
+        part = part.transpose(piece.order)
     if piece.shape is not None:
-        lengths = iter(found.shape)
-        found = found.reshape(
+        lengths = iter(part.shape)
+        part = part.reshape(
             [next(lengths) if n == -1 else n for n in piece.shape] if -1 in piece.shape else piece.shape
         )
-    return found
+    return part
 
 
 def _from_source(data: HostData, grid: Grid, piece: Piece) -> Array:

@@ -40,15 +40,15 @@ class Reading:
 
     Attributes
     ----------
-    found : numpy.ndarray or BaseException
+    outcome : numpy.ndarray or BaseException
         What was read; there before who waits is told.
     void : bool
         Whether it wasn't read, since all who had asked for it had been recalled by then, or couldn't be: who asks now
         has it read anew. An error's traceback may keep the reading for long.
     """
 
-    __slots__ = ("__weakref__", "_waiting", "found", "void")
-    found: np.ndarray[Any, Any] | BaseException
+    __slots__ = ("__weakref__", "_waiting", "outcome", "void")
+    outcome: np.ndarray[Any, Any] | BaseException
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Callable[[], bool], Callable[[], None]]] | None = []
@@ -72,9 +72,9 @@ class Reading:
         with _lock:
             self.void = not self.lives()
         if not self.void:
-            self.found = act()
+            self.outcome = act()
         with _lock:
-            self.void |= isinstance(getattr(self, "found", None), BaseException)
+            self.void |= isinstance(getattr(self, "outcome", None), BaseException)
             waiting, self._waiting = self._waiting, None
         for _, tell in waiting or ():
             tell()

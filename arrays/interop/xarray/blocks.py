@@ -52,7 +52,7 @@ class OutputVariable:
 class BlockCaller:
     """The user's function with its other arguments: calls it for a block, and puts what it makes side by side."""
 
-    given: dict[str, Any]
+    settings: dict[str, Any]
     args: tuple[Any, ...]
     dims: tuple[Any, ...]
     outs: tuple[OutputVariable, ...]
@@ -60,19 +60,21 @@ class BlockCaller:
 
     def __call__(self, *blocks: Any, block_id: tuple[int, ...]) -> np.ndarray[Any, Any]:
         """Call the function, check what it returns as xarray does, and return its bytes."""
-        given, chunk = self.given, dict(zip(self.dims, block_id, strict=False))
-        bounds, slicer = given["output_chunk_bounds"], given["get_chunk_slicer"]
+        settings, chunk = self.settings, dict(zip(self.dims, block_id, strict=False))
+        bounds, slicer = settings["output_chunk_bounds"], settings["get_chunk_slicer"]
         expected = {
             "shapes": {
-                dim: given["output_chunks"][dim][k] for dim, k in chunk.items() if dim in given["output_chunks"]
+                dim: settings["output_chunks"][dim][k] for dim, k in chunk.items() if dim in settings["output_chunks"]
             },
-            "data_vars": given["data_vars"],
-            "coords": given["coords"],
+            "data_vars": settings["data_vars"],
+            "coords": settings["coords"],
         }
-        indexes = {dim: index[slicer(dim, chunk, bounds)] for dim, index in given["indexes"].items()}
+        indexes = {dim: index[slicer(dim, chunk, bounds)] for dim, index in settings["indexes"].items()}
         rest = iter(blocks)
-        args = [arg.at(chunk, given, rest) if isinstance(arg, DatasetArgument) else arg for arg in self.args]
-        variables = given["wrapper"](given["func"], args, given["kwargs"], given["is_array"], expected, indexes)
+        args = [arg.at(chunk, settings, rest) if isinstance(arg, DatasetArgument) else arg for arg in self.args]
+        variables = settings["wrapper"](
+            settings["func"], args, settings["kwargs"], settings["is_array"], expected, indexes
+        )
         raw = np.zeros((1,) * len(self.dims) + (self.size,), np.uint8)
         for out in self.outs:
             value = np.asarray(variables[out.name])

@@ -183,15 +183,15 @@ class Ufunc:
                 arrays[arg] = cast(arrays[arg], wanted)
         return list(loop[ufunc.nin :])
 
-    def _put(self, made: Any, out: Any, where: Any, casting: str) -> Any:
+    def _put(self, result: Any, out: Any, where: Any, casting: str) -> Any:
         if isinstance(out, tuple) and len(out) == 1:
             (out,) = out
         if where is True:
-            return deliver(self.name, made, out, casting, broadcasts=True)
+            return deliver(self.name, result, out, casting, broadcasts=True)
         if out is None:
-            return choose(self.name, where, made, made.dtype.type())
-        made = cast(made, check_out(self.name, made, out, casting).dtype)  # elements of `out` that stay are never cast
-        return deliver(self.name, choose(self.name, where, made, out), out, casting, broadcasts=True)
+            return choose(self.name, where, result, result.dtype.type())
+        result = cast(result, check_out(self.name, result, out, casting).dtype)  # what stays in `out` is never cast
+        return deliver(self.name, choose(self.name, where, result, out), out, casting, broadcasts=True)
 
     def reduce(
         self,

@@ -47,7 +47,7 @@ class _Made:
     mpi4py pairs them.
     """
 
-    made: list[MPI.Comm]
+    children: list[MPI.Comm]
     news: Obituaries
     rank: int
     Revoke: Callable[[], None]
@@ -61,8 +61,8 @@ class _Made:
         comm.Set_errhandler(MPI.ERRORS_RETURN)
         self.news.made = time.monotonic()
         child = kind(comm)
-        child.made, child.news = self.made, self.news
-        self.made.append(child)
+        child.children, child.news = self.children, self.news
+        self.children.append(child)
         return child
 
     def check_revoked(self) -> None:
@@ -144,7 +144,7 @@ class GangComm(_Made, MPI.Intracomm):
 def duplicate(comm: MPI.Intracomm) -> GangComm:
     """Return a communicator like a gang's of all ranks of another one; collective over it."""
     gang_comm = GangComm(comm.Dup())
-    gang_comm.made, gang_comm.news = [], Obituaries()
+    gang_comm.children, gang_comm.news = [], Obituaries()
     gang_comm.news.begin()
     gang_comm.Set_errhandler(MPI.ERRORS_RETURN)
     return gang_comm
@@ -153,7 +153,7 @@ def duplicate(comm: MPI.Intracomm) -> GangComm:
 def revoke_all(comm: GangComm) -> None:
     """Have calls on a communicator, and on what was made of it, end on all ranks, when the latest is made there too."""
     time.sleep(max(0.0, comm.news.made + SETTLE - time.monotonic()))
-    for each in (comm, *comm.made):
+    for each in (comm, *comm.children):
         with contextlib.suppress(MPI.Exception):
             each.Revoke()
 
@@ -229,7 +229,7 @@ class MpiMeeting:
         if split_comm == MPI.COMM_NULL:
             return []
         comm = GangComm(split_comm)
-        comm.made, comm.news = [], self._news
+        comm.children, comm.news = [], self._news
         comm.Set_errhandler(MPI.ERRORS_RETURN)
         self._news.made = time.monotonic()
         return [comm]
@@ -247,7 +247,7 @@ class MpiMeeting:
 
     def revoke(self, comms: list[Any], error: BaseException | None = None) -> None:
         """See `workers.gangs.member.CommunicatorMaker`."""
-        self._revoke([each for comm in comms for each in (comm, *comm.made)])
+        self._revoke([each for comm in comms for each in (comm, *comm.children)])
 
     def _revoke(self, comms: list[MPI.Comm]) -> None:
         for comm in comms if ulfm_enabled() else ():
@@ -275,7 +275,7 @@ class MpiMeeting:
         while len(self._left) > LATER:
             with self._lock:
                 comm = self._left.popleft()
-            for each in (*comm.made, comm):
+            for each in (*comm.children, comm):
                 with contextlib.suppress(MPI.Exception):
                     if each != MPI.COMM_NULL:
                         _drain(each)

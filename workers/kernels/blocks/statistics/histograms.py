@@ -161,10 +161,10 @@ class _Even:
         return bins
 
 
-def _correct_bins(x: Array, found: Array, edges: Array) -> Array:
+def _correct_bins(x: Array, bins: Array, edges: Array) -> Array:
     """Put elements that are near an edge on the side where they belong."""
     n = len(edges) - 1
-    found = np.clip(found, 0, n - 1)
-    found -= x < edges[found]
-    found += (x >= edges[found + 1]) & (found != n - 1)
-    return found
+    bins = np.clip(bins, 0, n - 1)
+    bins -= x < edges[bins]
+    bins += (x >= edges[bins + 1]) & (bins != n - 1)
+    return bins

@@ -95,20 +95,20 @@ class BoxTable:
 class Layouts:
     """The layouts of blocks that are read in one way, by number; None where they can't be read in place."""
 
-    found: dict[int, BoxTable | None] = field(default_factory=dict)
+    by_block: dict[int, BoxTable | None] = field(default_factory=dict)
 
     def find(self, block: int, lay_out: Callable[[], BoxTable]) -> BoxTable | None:
         """Return a block's layout, which is found when it is asked for first."""
-        layouts = self.found
+        layouts = self.by_block
         if block in layouts:
             return layouts[block]
         try:
             layout: BoxTable | None = lay_out()
         except NotInPlace:
             layout = None
-        if len(self.found) >= BLOCKS:
-            self.found = {}
-        self.found[block] = layout
+        if len(self.by_block) >= BLOCKS:
+            self.by_block = {}
+        self.by_block[block] = layout
         return layout
 
 

@@ -31,7 +31,7 @@ class Kernel:
     work: int = 0
     asked: bool = False
     function: Native | None = None
-    made: threading.Event = field(default_factory=threading.Event)
+    finished: threading.Event = field(default_factory=threading.Event)
 
     def ask(self, wait: bool) -> None:
         """Have the function made by a thread of its own, with little haste unless it is waited for."""
@@ -44,9 +44,9 @@ class Kernel:
             try:
                 thread.start()
             except RuntimeError:  # the process goes down already
-                self.made.set()
+                self.finished.set()
         if wait:
-            self.made.wait()
+            self.finished.wait()
 
     def _make_kindly(self) -> None:
         """Make the function when cores have nothing better to do; on Linux a thread has its own priority."""
@@ -63,7 +63,7 @@ class Kernel:
         except Exception as error:
             _log.warning("a kernel could not be compiled, NumPy's are used: %s", error)
         finally:
-            self.made.set()
+            self.finished.set()
 
 
 @lru_cache(maxsize=64)
