@@ -1,51 +1,10 @@
-"""What docstrings say of arguments and errors that many functions have in common, written once.
-
-In a docstring the line `{axis}` stands for the entry `axis`, and `{axis, out}` for two entries; `{sections of tril}`
-stands for all that the docstring of `tril`, a function above, has between its summary and its examples. A module with
-such lines ends with `COMMON.fill(__name__)`; folders whose functions have more in common add entries of their own.
-"""
+"""What docstrings of several folders have in common; folders whose functions have more add entries of their own."""
 
 from __future__ import annotations
 
-import inspect
-import re
-import sys
-from textwrap import indent
-from types import FunctionType
+from ..workers.docstrings import Glossary
 
-_LINE = re.compile(r"\n( *)\{([a-zA-Z]\w*(?:, [a-zA-Z]\w*)*|sections of \w+)\}(?=\n)")
-
-
-class Glossary:
-    """Entries by name. In the text each begins with its name in braces, on a line of its own; `base` has others."""
-
-    def __init__(self, text: str, base: Glossary | None = None) -> None:
-        _, *parts = re.split(r"^\{(\w+)\}\n", text, flags=re.MULTILINE)
-        entries = zip(parts[::2], map(str.rstrip, parts[1::2]), strict=True)
-        self.entries: dict[str, str] = {**(base.entries if base else {}), **dict(entries)}
-
-    def fill(self, module: str) -> None:
-        """Put entries into the docstrings of a module's functions and methods; an unknown name is a KeyError."""
-        space = vars(sys.modules[module])
-
-        def find(line: re.Match[str]) -> str:
-            margin, names = line.groups()
-            if names.startswith("sections of "):
-                return "\n" + indent(_sections(space[names.removeprefix("sections of ")]), margin)
-            return "".join(f"\n{indent(self.entries[name], margin)}" for name in names.split(", "))
-
-        for value in space.values():
-            if getattr(value, "__module__", None) == module:
-                for each in vars(value).values() if isinstance(value, type) else [value]:
-                    if isinstance(each, FunctionType) and each.__doc__:  # `python -OO` leaves none
-                        each.__doc__ = _LINE.sub(find, each.__doc__)
-
-
-def _sections(function: FunctionType) -> str:
-    """Return what stands between the summary and the examples of a docstring."""
-    text = inspect.cleandoc(function.__doc__ or "")
-    return text[text.index("Parameters\n---") : text.index("\n\nExamples\n---")]
-
+__all__ = ["COMMON", "Glossary"]
 
 COMMON = Glossary("""
 {axis}

@@ -11,7 +11,7 @@ from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.expr.origin import find_origin
 from ...scheduler.session.cluster import session
 from ...scheduler.session.resources import refuse_larger
-from ...scheduler.shared.shared_objects import make_once
+from ...scheduler.shared.handles import make_once
 from ...scheduler.shared.symmetric import make
 from ...workers.shared.one_sided.atomics import supports
 from ...workers.shared.one_sided.base import OneSided, together

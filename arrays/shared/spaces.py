@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...scheduler.session.cluster import session
-from ...scheduler.shared.shared_objects import make_once
+from ...scheduler.shared.handles import make_once
 from ...scheduler.shared.spaces import make_space
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from functools import partial
 from itertools import chain
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from ...workers.sources import source_reader
 from ...workers.sources.io_pool import read_soon
 from ...workers.wire.protocol import Run
-from ..session.job import Arrival, Ask
+from ..session.job import Arrival, post
 from .commands import join_blocks
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class Feeder:
         if error is None:
             fed = tuple(np.ascontiguousarray(join_blocks(mine)) for mine in blocks)
             command = Run(batch.number, batch.record.stage.token, batch.tasks, batch.offsets, (), None, fed)
-        self.engine.request(Ask(partial(_start, batch=batch, command=command, error=error), SimpleQueue()))
+        post(self.engine, partial(_start, batch=batch, command=command, error=error))
 
     def deliver(self, job: Job, number: int, record: StageRecord, tasks: Index) -> None:
         """Have a caller get chunks of a source itself."""
@@ -94,7 +93,7 @@ class Feeder:
         error: BaseException | None,
     ) -> None:
         if error is not None:
-            self.engine.request(Ask(partial(_fail, record=record, tasks=one, error=error), SimpleQueue()))
+            post(self.engine, partial(_fail, record=record, tasks=one, error=error))
         elif blocks:
             raw = [np.ascontiguousarray(block).reshape(-1).view(np.uint8) for block in blocks[0]]
             job.tell(Arrival(number, record.stage, one, (np.concatenate(raw) if len(raw) > 1 else raw[0],)))

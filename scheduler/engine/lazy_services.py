@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ...workers.wire.one_sided_messages import CoordinatorMessage
 from ...workers.wire.shared_messages import SpaceMessage
 from ...workers.wire.task_messages import BoardMessage
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 def offer_services(engine: Engine) -> None:
     """Have each of the services begin when it is first asked for."""
     calls = engine.local.calls
+    calls.offer(CoordinatorMessage, lambda: _load("..shared.symmetric").Coordinator(engine))
     calls.offer(SpaceMessage, lambda: _load("..shared.spaces").Spaces(engine))
     calls.offer(BoardMessage, lambda: _load("..tasks.dispatcher").Dispatcher(engine))
 

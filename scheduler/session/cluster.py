@@ -220,7 +220,7 @@ _WINDOW = ("base", "size", "unit", "model", "flavor", "alone")
 
 def _info(engine: Engine) -> list[dict[str, Any]]:
     from ..shared.spaces import spaces
-    from ..shared.symmetric import count_bytes
+    from ..shared.symmetric import coordinator
 
     rows: list[dict[str, Any]] = []
     for rank, peer in enumerate(engine.transport.peers):
@@ -236,7 +236,7 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
                 "arena_size": arena.size,
                 "chunks": engine.ledger.count_chunks(rank),
                 "state": "busy" if engine.ledger.given[rank] else "idle",
-                "shared": count_bytes(engine, rank)
+                "shared": coordinator(engine).count_bytes(rank)
                 + (count_objects() + spaces(engine).count_bytes() if rank == 0 else 0),
                 "window": None if peer.window is None else {x: getattr(peer.window, x) for x in _WINDOW},
             }

@@ -148,3 +148,9 @@ class Close:
 
 
 Request = Submit | EndJob | Gathered | Release | WatchRequest | Uncache | Ask | Close
+
+
+def post(engine: Engine, act: Callable[[Engine], object]) -> None:
+    """Have `act(engine)` called on the engine's thread, unless it is over; from any thread, and nobody waits."""
+    if not engine.over:
+        engine.request(Ask(act, SimpleQueue()))

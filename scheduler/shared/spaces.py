@@ -9,21 +9,16 @@ All of it runs on the engine's thread.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
-import weakref
 from bisect import insort
 from dataclasses import dataclass, field
-from functools import partial
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ClusterError
-from ...workers.shared.shared_objects import SharedName
+from ...workers.shared.segment import SegmentName, SharedSegment
 from ...workers.shared.space import Space
 from ...workers.wire.shared_messages import (
-    Offer,
     SpaceAnswer,
     SpaceBack,
     SpaceCame,
@@ -33,7 +28,7 @@ from ...workers.wire.shared_messages import (
     SpaceTags,
     SpaceWithdraw,
 )
-from ..session.job import Ask
+from .handles import when_gone
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -44,17 +39,20 @@ if TYPE_CHECKING:
 
 
 class _Item:
-    """An object: its pickle, or the memory that holds it. They are in the order in which they were put."""
+    """An object: its pickle, or the segment that holds it. They are in the order in which they were put."""
 
-    def __init__(self, number: int, packed: bytes | SharedName) -> None:
-        self.number, self.packed, self.withdrawn = number, packed, False
-        if isinstance(packed, SharedName):
-            weakref.finalize(self, os.close, packed.descriptor)
+    def __init__(self, number: int, content: bytes | SharedSegment) -> None:
+        self.number, self._content, self.withdrawn = number, content, False
+
+    @property
+    def packed(self) -> bytes | SegmentName:
+        """What is answered to who gets or reads it."""
+        return self._content.name if isinstance(self._content, SharedSegment) else self._content
 
     @property
     def nbytes(self) -> int:
         """What it takes."""
-        return self.packed.nbytes if isinstance(self.packed, SharedName) else len(self.packed)
+        return self._content.name.nbytes if isinstance(self._content, SharedSegment) else len(self._content)
 
     def __lt__(self, other: _Item) -> bool:
         return self.number < other.number
@@ -162,7 +160,7 @@ class Spaces:
     def _on_put(self, question: Question[SpacePut]) -> None:
         message, packed = question.message, question.message.packed
         store = self._find(message.token)
-        taken = _take_over(packed) if isinstance(packed, Offer) else packed
+        taken = _take_over(packed, message.content) if isinstance(packed, SegmentName) else packed
         if taken is None:
             question.reply(False)
             return
@@ -242,22 +240,16 @@ class Spaces:
             loan.store.add(loan.question.message.tag, loan.item)
 
 
-def _take_over(offer: Offer) -> SharedName | None:
-    """Take over memory that a process offers; None where it can't be reached from here."""
-    name = offer.name
-    descriptor = -1
-    with contextlib.suppress(OSError):
-        if offer.content:
-            descriptor = os.memfd_create("windrow-space", os.MFD_CLOEXEC)
-            os.truncate(descriptor, name.nbytes)
-            os.pwrite(descriptor, offer.content, 0)
-        else:
-            descriptor = os.open(f"/proc/{offer.pid}/fd/{name.descriptor}", os.O_RDONLY | os.O_CLOEXEC)
-        if os.pread(descriptor, len(name.token), 0) == name.token:
-            return SharedName(name.token, descriptor, name.nbytes)
-    if descriptor >= 0:
-        os.close(descriptor)
-    return None
+def _take_over(name: SegmentName, content: bytes) -> SharedSegment | None:
+    """Take over a segment of another process, or what it has sent of it; None where it can't be reached from here."""
+    if content:
+        segment = SharedSegment.create(name.kind, name.nbytes, name.token)
+        segment.write(memoryview(content))
+        return segment
+    try:
+        return SharedSegment.adopt(name)
+    except OSError:
+        return None
 
 
 def spaces(engine: Engine) -> Spaces:
@@ -273,15 +265,5 @@ def make_space(session: Session) -> Space:
     engine = session.engine
     engine.ask(lambda engine: spaces(engine).make(token))
     space = Space(token, engine.local.calls)
-    weakref.finalize(space, _let_go, weakref.ref(engine), token)
+    when_gone(space, engine, lambda engine: spaces(engine).end(token))
     return space
-
-
-def _let_go(ref: weakref.ref[Engine], token: bytes) -> None:
-    engine = ref()
-    if engine is not None:
-        engine.request(Ask(partial(_end, token=token), SimpleQueue()))
-
-
-def _end(engine: Engine, token: bytes) -> None:
-    spaces(engine).end(token)

@@ -13,9 +13,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import threading
 import time
-import weakref
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -27,11 +25,12 @@ import numpy as np
 from ...graph.errors import ClusterError, WaitTimeout
 from ...workers.shared.one_sided.base import OneSided
 from ...workers.shared.one_sided.local_parts import ArraySpec, LocalArray, PartLayout, Undone
-from ...workers.shared.one_sided.memory import OwnPart, PartPlace
 from ...workers.shared.one_sided.replicated import Replicated
 from ...workers.shared.one_sided.site import held
+from ...workers.shared.segment import SharedSegment
 from ...workers.shared.serial_thread import SerialThread
 from ...workers.wire.one_sided_messages import (
+    CoordinatorMessage,
     DropArray,
     EnterEpoch,
     KeepPart,
@@ -45,13 +44,15 @@ from ...workers.wire.one_sided_messages import (
 )
 from ...workers.wire.rpc import LOOK
 from ..ledger.stage_record import ChunkState
-from ..session.job import Ask
+from ..session.job import post
+from .handles import when_gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ...graph.chunks.grid import Index
     from ...graph.lowering.stage import Stage
+    from ...workers.shared.segment import SegmentName
     from ...workers.wire.protocol import RankMessage, Reply
     from ...workers.wire.rpc import PendingQuestion, Question, Sent
     from ..engine.engine import Engine
@@ -70,7 +71,7 @@ class _Entry:
     spec: ArraySpec
     layout: PartLayout | None = None
     kept: int = 0
-    parts: dict[int, OwnPart] = field(default_factory=dict[int, OwnPart])
+    parts: dict[int, SharedSegment] = field(default_factory=dict[int, SharedSegment])
     undone: str = ""
 
     @property
@@ -84,16 +85,16 @@ class _Entry:
         return -1 if self.layout is None else self.layout.number
 
     @property
-    def place(self) -> PartPlace | None:
+    def place(self) -> SegmentName | None:
         """Where the driver keeps it."""
-        return self.parts[self.kept].place if self.kept in self.parts else None
+        return self.parts[self.kept].name if self.kept in self.parts else None
 
 
 class Coordinator:
     """See the module's docstring."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = weakref.ref(engine)
+        self.engine = engine
         self.calls = engine.local.calls
         self.entries: dict[bytes, _Entry] = {}
         self.number = 0
@@ -148,6 +149,16 @@ class Coordinator:
             for pending in asked:
                 pending.drop()
 
+    def _tell_all(self, message: RankMessage[None]) -> None:
+        """Tell all ranks that live."""
+        for rank, alive in enumerate(self.engine.ledger.alive):
+            if alive:
+                self.calls.tell(rank, message)
+
+    def close(self) -> None:
+        """Let go of what was kept."""
+        self.entries.clear()
+
     # ---------------------------------------------------------------- making and letting go
 
     def add(self, spec: ArraySpec) -> None:
@@ -159,25 +170,18 @@ class Coordinator:
             self.drop(spec.token)
             raise
 
-    def _closed(self) -> bool:
-        engine = self._engine()
-        return engine is None or engine.over
-
     def _make(self, entry: _Entry) -> None:
         """Make an array's memory, from what was kept of it; where a rank dies meanwhile, on the others."""
-        engine = self._engine()
-        if engine is None:
-            raise ClusterError("the cluster is closed")
         spec = entry.spec
         while True:
-            ranks = [rank for rank, alive in enumerate(engine.ledger.alive) if alive]
+            ranks = [rank for rank, alive in enumerate(self.engine.ledger.alive) if alive]
             layout = PartLayout.deal(spec, self.number, ranks)
             limit = 60 + spec.nbytes * (len(ranks) if spec.copies else 1) / 1e8
             try:
                 places = self._ask_all(ranks, repeat(MakePart(spec, layout, entry.kept, entry.place)), limit)
                 self._ask_all(ranks, repeat(MapParts(spec.token, layout, places)), 60)
             except ClusterError:
-                if self._closed() or not self._has_lost(layout):
+                if self.engine.over or not self._has_lost(layout):
                     raise
             else:
                 entry.layout = layout
@@ -186,16 +190,9 @@ class Coordinator:
 
     def drop(self, token: bytes) -> None:
         """Let go of an array on all ranks."""
-        entry = self.entries.pop(token, None)
-        engine = self._engine()
-        if entry is None or engine is None:
-            return
-        for rank, alive in enumerate(engine.ledger.alive):
-            if alive:
-                try:
-                    self.calls.tell(rank, DropArray(token))
-                except ClusterError:  # closed
-                    return
+        if self.entries.pop(token, None) is not None:
+            with contextlib.suppress(ClusterError):  # closed
+                self._tell_all(DropArray(token))
 
     # ---------------------------------------------------------------- what is done together
 
@@ -261,8 +258,8 @@ class Coordinator:
         """Copy an array aside, as what is kept next."""
         spec, kept, place = entry.spec, entry.kept + 1, None
         if not spec.copies:
-            entry.parts[kept] = OwnPart(f"{spec.token.hex()}-kept-{kept}", spec.nbytes)
-            place = entry.parts[kept].place
+            entry.parts[kept] = SharedSegment.create("symmetric", spec.nbytes)
+            place = entry.parts[kept].name
         limit = 60 + spec.nbytes / 1e8
         self._ask_all(entry.ranks, repeat(KeepPart(spec.token, entry.number, kept, entry.kept, place)), limit)
 
@@ -288,7 +285,7 @@ class Coordinator:
 
     def _find_kept(self, token: bytes, kept: int) -> Array:
         entry = self.entries[token]
-        return entry.parts[kept].bytes.view(entry.spec.dtype)
+        return entry.parts[kept].memory.view(entry.spec.dtype)
 
     def count_bytes(self, rank: int) -> int:
         """Return how many bytes of arrays a rank has, and of what was kept of them."""
@@ -299,28 +296,24 @@ class Coordinator:
                 kept = entry.spec.copies and entry.kept > 0
                 total += (end - begin) * entry.spec.dtype.itemsize * (2 if kept else 1)
             if rank == 0:
-                total += sum(part.place.nbytes for part in list(entry.parts.values()))
+                total += sum(part.name.nbytes for part in list(entry.parts.values()))
         return total
 
     # ---------------------------------------------------------------- deaths
 
     def _on_lost(self, ranks: tuple[int, ...]) -> None:
         """On the engine's thread: end what used arrays that are undone, and have these made anew."""
-        engine = self._engine()
-        if engine is None or not self.entries:
-            return
-        losses = self._take_back(engine, f"rank {', '.join(map(str, ranks))} was lost")
-        engine.losses += losses
+        if self.entries:
+            self.engine.losses += self._take_back(f"rank {', '.join(map(str, ranks))} was lost")
 
     def _on_anew(self, record: StageRecord) -> None:
         """On the engine's thread: what a rank program has done that is to run again is undone."""
-        engine = self._engine()
-        if engine is not None and self.entries and used(record.stage):
-            self._take_back(engine, f"{record.stage.name} came to nothing and runs again")
+        if self.entries and used(record.stage):
+            self._take_back(f"{record.stage.name} came to nothing and runs again")
 
-    def _take_back(self, engine: Engine, why: str) -> list[str]:
+    def _take_back(self, why: str) -> list[str]:
         """Have all arrays be as they were kept; return what is said of each."""
-        ledger, gangs = engine.ledger, engine.ledger.gangs
+        ledger, gangs = self.engine.ledger, self.engine.ledger.gangs
         for run in gangs.runs:
             if not run.broken and used(run.record.stage):
                 gangs.break_up(ledger, run)
@@ -328,21 +321,20 @@ class Coordinator:
         ledger.void.update(batch.number for batch in single if used(batch.record.stage))
         self.number = max(self.number + 1, gangs.epoch)
         gangs.epoch = self.number
-        messages = [self._undo(engine, entry, why) for entry in list(self.entries.values()) if entry.layout is not None]
-        for rank, alive in enumerate(ledger.alive):
-            if alive:
-                self.calls.tell(rank, EnterEpoch(self.number))
+        messages = [self._undo(entry, why) for entry in list(self.entries.values()) if entry.layout is not None]
+        self._tell_all(EnterEpoch(self.number))
         self.calls.send()  # before ranks are given anything else to do
         self.work(partial(self._restore, self.number), lambda _, error: None)
         return messages
 
-    def _undo(self, engine: Engine, entry: _Entry, why: str) -> str:
+    def _undo(self, entry: _Entry, why: str) -> str:
         """Say that an array goes back, and end the computations that this spoils."""
         what = f"what sync() number {entry.kept} has kept" if entry.kept else "what it was filled with"
         text = f"{entry.spec.text} is back at {what}, since {why}"
         log.warning(text)
         mine = held(entry.spec.token)
         wrote, mine.wrote = mine.wrote, False  # before anybody hears of it, and writes again
+        engine = self.engine
         spoilt: list[tuple[StageRecord, Index]] = []
         for record in list(engine.ledger.records.values()):
             if record.complete or not any(each._held is mine for each in used(record.stage)):
@@ -369,64 +361,40 @@ class Coordinator:
                 if entry.layout is not None and entry.layout.number != number:
                     self._make(entry)
             except BaseException as error:
-                if not self._closed():
+                if not self.engine.over:
                     self._give_up(entry, error)
 
     def _give_up(self, entry: _Entry, error: BaseException) -> None:
         text = f"it could not be made again after a rank's loss: {type(error).__name__}: {error}"
         log.error("%s: %s", entry.spec.text, text)
-        engine = self._engine()
-        if engine is not None:
-            for rank, alive in enumerate(engine.ledger.alive):
-                if alive:
-                    self.calls.tell(rank, DropArray(entry.spec.token, text))
-
-
-_coordinators: weakref.WeakKeyDictionary[Engine, Coordinator] = weakref.WeakKeyDictionary()
-_guard = threading.Lock()
+        self._tell_all(DropArray(entry.spec.token, text))
 
 
 def coordinator(engine: Engine) -> Coordinator:
     """Return an engine's coordinator."""
-    with _guard:
-        driver = _coordinators.get(engine)
-        if driver is None:
-            driver = engine.ask(Coordinator)
-            _coordinators[engine] = driver
-        return driver
-
-
-def count_bytes(engine: Engine, rank: int) -> int:
-    """Return how many bytes a rank has of arrays that all read and write."""
-    driver = _coordinators.get(engine)
-    return 0 if driver is None else driver.count_bytes(rank)
+    provided: Coordinator = engine.local.calls.provided(CoordinatorMessage)
+    return provided
 
 
 def make(
     engine: Engine, kind: type[Kind], shape: tuple[int, ...], dtype: np.dtype[Any], fill: object, text: str
 ) -> Kind:
     """Make an array, which is let go of when nothing refers to what is returned."""
-    driver = coordinator(engine)
+    driver = engine.ask(coordinator)
     spec = ArraySpec(os.urandom(16), kind is Replicated, shape, dtype, fill, text)
+    drop = partial(_drop, spec.token)
     try:
         driver.do(partial(driver.add, spec))
         array = kind._of(spec.token)
-        weakref.finalize(array, _drop, weakref.ref(engine), spec.token).atexit = False
+        when_gone(array, engine, drop)
     except BaseException:  # an interrupt: it may be made all the same
-        _drop(weakref.ref(engine), spec.token)
+        post(engine, drop)
         raise
     return array
 
 
-def _drop(which: weakref.ref[Engine], token: bytes) -> None:
-    """Wherever the last reference goes: nothing is waited for."""
-    engine = which()
-    if engine is not None and not engine.over:
-        engine.request(Ask(partial(_drop_there, token), SimpleQueue()))
-
-
-def _drop_there(token: bytes, engine: Engine) -> None:
-    driver = _coordinators[engine]
+def _drop(token: bytes, engine: Engine) -> None:
+    driver = coordinator(engine)
     driver.work(partial(driver.drop, token), lambda _, error: None)
 
 

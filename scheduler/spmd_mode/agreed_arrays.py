@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ...workers.shared.shared_objects import note_use, resolve
+from ...workers.shared.handles import note_use
+from ...workers.shared.shared_objects import resolve
+from ..shared.handles import HandleKeeper
 from ..shared.pages.lease import Elsewhere, Lease
 from ..shared.pages.shared_array import SharedArray
 
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
 
     from ...workers.shared.pages.additions import Addition
     from ...workers.shared.pages.snapshot import PageLayout
-    from ...workers.shared.shared_objects import SharedName
-    from .leader import Leader
+    from ...workers.shared.segment import SegmentName
     from .member import MemberSession
 
 Array = np.ndarray[Any, Any]
@@ -44,24 +45,13 @@ class LedArray:
         self.lease = None
         return act(self.array)
 
-    def renew(self) -> SharedName | None:
+    def renew(self) -> SegmentName | None:
         """Return the present version's name, unless it is known."""
         if self.lease is not None and self.array._is_at(self.lease):
             return None
         self.lease = None
         self.lease = self.array._lease()
         return self.lease.version.shared._name
-
-
-class _Keeper:
-    """Keeps an array until all ranks have let go of it."""
-
-    def __init__(self, leader: Leader, token: str) -> None:
-        self._leader, self._token = leader, token
-
-    def release(self) -> None:
-        """Let go of it."""
-        self._leader.arrays.pop(self._token, None)
 
 
 class AgreedArray(SharedArray):
@@ -82,7 +72,7 @@ class AgreedArray(SharedArray):
         weakref.finalize(self, session.versions.pop, layout.token, None).atexit = False
 
     @property
-    def _name(self) -> SharedName:
+    def _name(self) -> SegmentName:
         return self._session.versions[self._layout.token]
 
     @staticmethod
@@ -133,11 +123,10 @@ class AgreedArray(SharedArray):
 def make_agreed(session: MemberSession, layout: PageLayout) -> AgreedArray:
     """Make a shared array; collective over all ranks."""
 
-    def make() -> tuple[PageLayout, _Keeper]:
-        leader = session.leader
-        assert leader is not None
-        leader.arrays[layout.token] = LedArray(SharedArray(layout))
-        return layout, _Keeper(leader, layout.token)
+    def make() -> tuple[PageLayout, HandleKeeper]:
+        assert session.leader is not None
+        session.leader.arrays[layout.token] = led = LedArray(SharedArray(layout))
+        return layout, HandleKeeper(led)
 
     agreed, pin = session.hold_once("shared array", make)
     return AgreedArray(agreed, session, pin)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
 
 from ...graph.errors import ClusterError
 from ...graph.expr import names
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from ...graph.expr.expr import Expr
-    from ...workers.shared.shared_objects import SharedName
+    from ...workers.shared.segment import SegmentName
     from ...workers.wire.rpc import Question
     from ..session.chunk_locations import Columns
     from ..session.pin import Pin
@@ -59,8 +60,8 @@ class Leader:
         self.engine = session.engine
         self.roll = Roll(self.engine.transport.size, lambda: config.late_limit)
         self.kept: dict[str, Any] = {}
-        self.arrays: dict[str, LedArray] = {}
-        """Shared arrays by their tokens."""
+        self.arrays: WeakValueDictionary[str, LedArray] = WeakValueDictionary()
+        """Shared arrays by their tokens, as long as a script has one."""
         self._holders: dict[str, set[int]] = {}
         self._reading: dict[int, tuple[list[Pin], set[int]]] = {}
         self._guard = threading.Lock()
@@ -105,7 +106,7 @@ class Leader:
         self.roll.leave(told.number)
         return value, answer
 
-    def _renew(self) -> tuple[tuple[str, SharedName], ...]:
+    def _renew(self) -> tuple[tuple[str, SegmentName], ...]:
         """Return the names of shared arrays' versions that are new."""
         if not self.arrays:
             return ()

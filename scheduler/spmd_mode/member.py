@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...graph.expr.expr import Expr
     from ...graph.lowering.stage import Stage
     from ...workers.rank.rank import Rank
-    from ...workers.shared.shared_objects import SharedName
+    from ...workers.shared.segment import SegmentName
     from ...workers.wire.rpc import Calls
     from ...workers.wire.transport import Transport
     from ..engine.engine import Engine
@@ -101,7 +101,7 @@ class MemberSession(Session):
         self._dropped: list[str] = []
         self._number = self._made = 0
         self._script = threading.current_thread()
-        self.versions: dict[str, SharedName] = {}
+        self.versions: dict[str, SegmentName] = {}
         """Shared arrays by their tokens: what the last call has left."""
 
     # ---------------------------------------------------------------- what is known without asking

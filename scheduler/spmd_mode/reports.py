@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ...graph.expr.expr import Expr
-    from ...workers.shared.shared_objects import SharedName
+    from ...workers.shared.segment import SegmentName
 
 SHOWN = 3
 """Arrays that an error names."""
@@ -57,7 +57,7 @@ class Answer:
     failed: bool
     gone: tuple[str, ...]
     living: tuple[int, ...]
-    versions: tuple[tuple[str, SharedName], ...] = ()
+    versions: tuple[tuple[str, SegmentName], ...] = ()
 
 
 def report(number: int, kind: str, names: Iterable[str], roots: Sequence[Expr], dropped: tuple[str, ...]) -> RankReport:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import weakref
 from dataclasses import dataclass
 from functools import partial
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from ...workers.sources import source_reader
 from ...workers.tasks.needs import Unread
 from ..session.chunk_locations import Columns, find_places, read, read_block
-from ..session.job import Ask
+from ..session.job import post
 from ..session.result_collector import insist
 
 if TYPE_CHECKING:
@@ -104,8 +103,8 @@ def _end_views(engine: Engine, seen: list[tuple[StageRecord, Index]]) -> None:
             record, tasks = seen.pop()
             record.view(tasks, -1)
 
-    if seen and not engine.over:
-        engine.request(Ask(end, SimpleQueue()))
+    if seen:
+        post(engine, end)
 
 
 @dataclass(frozen=True, slots=True)

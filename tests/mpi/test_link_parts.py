@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from windrow.workers.mpi.deaths import janitor
 from windrow.workers.mpi.messages.wakeup import Bell
-from windrow.workers.mpi.rma.memory import Arena, PeerMemory
+from windrow.workers.mpi.rma.memory import PeerMemory, make_arena
 from windrow.workers.mpi.start import environment
 from windrow.workers.mpi.start import private_folders as private
 
@@ -114,22 +115,22 @@ def test_importing_the_package_does_not_start_mpi():
 
 
 def test_an_arena_is_mapped_by_its_name():
-    arena = Arena("windrow-word-3", 1 << 20)
-    arena.bytes[:5] = range(5)
+    arena = make_arena(3, 1 << 20)
+    arena.memory[:5] = range(5)
     memory = PeerMemory()
-    assert not memory.map_arena(3, os.getpid(), arena.fd, arena.size, "windrow-other-3")
-    assert memory.map_arena(3, os.getpid(), arena.fd, arena.size, "windrow-word-3")
+    assert not memory.map_arena(3, replace(arena.name, token=bytes(16)))
+    assert memory.map_arena(3, arena.name)
     view = memory.arena(3)
     assert view is not None
     assert view[:5].tolist() == [0, 1, 2, 3, 4]
-    arena.bytes[0] = 9
+    arena.memory[0] = 9
     assert view[0] == 9
     assert not view.flags.writeable
 
 
 def test_a_views_memory_outlives_its_arena():
-    arena = Arena("windrow-word-0", 1 << 20)
-    view = arena.bytes[:10]
+    arena = make_arena(0, 1 << 20)
+    view = arena.memory[:10]
     view[:] = 5
     arena.close()
     assert view.tolist() == [5] * 10

@@ -6,8 +6,6 @@ it; the next rank of the host fetches another then.
 
 from __future__ import annotations
 
-import mmap
-import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -16,13 +14,14 @@ import numpy as np
 from ...graph.errors import ClusterError
 from ..wire.shared_messages import CopyShared
 from ..wire.transport import Region
+from .segment import SharedSegment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..wire.rpc import Calls, Question
     from ..wire.transport import Bytes, Transport
-    from .shared_objects import SharedName
+    from .segment import SegmentName
 
     Fetch = Callable[[int, Region, Bytes, Callable[[bool], None]], None]
 
@@ -45,21 +44,16 @@ class HostCopies:
 
     def __init__(self, transport: Transport, calls: Calls, fetch: Fetch) -> None:
         self._transport, self._calls, self._fetch = transport, calls, fetch
-        self._copies: dict[bytes, int] = {}
+        self._copies: dict[bytes, SharedSegment] = {}
         self._fetching: dict[bytes, list[Question[CopyShared]]] = {}
-        self._dead: set[int] = set()
         self.fetched = 0
         calls.serve(CopyShared, self._give)
-        calls.when_lost(self._dead.update)
 
-    def map_own(self, name: SharedName) -> Bytes | None:
+    def map_own(self, name: SegmentName) -> Bytes | None:
         """Return the driver's own bytes, where they can be mapped."""
-        memory = self._transport.map_spill_file(0, name.descriptor)
-        if memory is not None:
-            self._transport.forget(0, name.descriptor)  # what was read keeps the mapping, and no longer
-        return memory
+        return name.map_from(self._transport.peers[0])
 
-    def read(self, name: SharedName) -> Bytes:
+    def read(self, name: SegmentName) -> Bytes:
         """Return an object's bytes: in place on the driver's host, else in a copy of this host; from any thread.
 
         Raises
@@ -69,20 +63,19 @@ class HostCopies:
         """
         memory = self.map_own(name)
         while memory is None:
-            holder = self._find_holder()
-            if self._transport.peers[holder].route not in ("own", "map") or holder == 0:
+            keeper = find_keeper(self._transport, self._calls)
+            if keeper == 0:
                 return self.fetch(name)
             try:
-                descriptor = self._calls.ask(holder, CopyShared(name), LIMIT)
+                memory = self._calls.ask(keeper, CopyShared(name), LIMIT).map()
+            except OSError:  # the keeper has just died, say
+                return self.fetch(name)
             except ClusterError:
-                if holder not in self._dead:
+                if not self._calls.is_lost(keeper):
                     raise
-                continue
-            memory = self._transport.map_spill_file(holder, descriptor)
-            self._transport.forget(holder, descriptor)
         return memory
 
-    def fetch(self, name: SharedName) -> Bytes:
+    def fetch(self, name: SegmentName) -> Bytes:
         """Return a copy of this thread's own.
 
         Raises
@@ -104,49 +97,43 @@ class HostCopies:
 
     def forget(self, token: bytes) -> None:
         """Let go of a copy; who has mapped it keeps it."""
-        descriptor = self._copies.pop(token, None)
-        if descriptor is not None:
-            os.close(descriptor)
+        self._copies.pop(token, None)
 
     def close(self) -> None:
         """Let go of all copies."""
-        for token in list(self._copies):
-            self.forget(token)
-
-    def _find_holder(self) -> int:
-        """Return the first rank of this host that lives."""
-        host = self._transport.peers[self._transport.rank].host
-        return min(peer.rank for peer in self._transport.peers if peer.host == host and peer.rank not in self._dead)
+        self._copies.clear()
 
     def _give(self, question: Question[CopyShared]) -> None:
-        """Answer with the descriptor of this rank's copy, once it is there; on the I/O thread."""
+        """Answer with the name of this rank's copy, once it is there; on the I/O thread."""
         name = question.message.name
         if name.token in self._copies:
-            question.reply(self._copies[name.token])
+            question.reply(self._copies[name.token].name)
             return
-        waiting = self._fetching.setdefault(name.token, [])
-        waiting.append(question)
-        if len(waiting) > 1:
+        if name.token in self._fetching:
+            self._fetching[name.token].append(question)
             return
-        descriptor = os.memfd_create("windrow-shared-copy", os.MFD_CLOEXEC)
-        os.truncate(descriptor, name.nbytes)
-        into = np.frombuffer(mmap.mmap(descriptor, name.nbytes), np.uint8)
+        copy = SharedSegment.create(name.kind, name.nbytes, name.token)
+        into = copy.map(write=True)
+        self._fetching[name.token] = [question]
 
         def done(ok: bool) -> None:
             if ok:
-                self._copies[name.token] = descriptor
+                self._copies[name.token] = copy
                 self.fetched += 1
-            else:
-                os.close(descriptor)
             for each in self._fetching.pop(name.token):
-                each.reply(descriptor) if ok else each.fail(_missing(name))
+                each.reply(copy.name) if ok else each.fail(_missing(name))
 
         self._transport.fetch(0, _whole(name), into, done)
 
 
-def _whole(name: SharedName) -> Region:
+def find_keeper(transport: Transport, calls: Calls) -> int:
+    """Return the first living rank whose memory is read in place here: it keeps the host's copies."""
+    return min(peer.rank for peer in transport.peers if peer.in_place and not calls.is_lost(peer.rank))
+
+
+def _whole(name: SegmentName) -> Region:
     return Region(0, (name.nbytes,), (1,), 1, name.descriptor)
 
 
-def _missing(name: SharedName) -> ClusterError:
+def _missing(name: SegmentName) -> ClusterError:
     return ClusterError(f"a shared object of {name.nbytes:,} bytes was not to be had from the driver")

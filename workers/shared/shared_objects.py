@@ -1,23 +1,17 @@
 """Objects that all ranks see, each once a host: a pickle whose buffers lie in memory that every process maps.
 
-The driver writes the object into a sealed file without a name: an index, the pickle's head, and the buffers of protocol
-5, aligned. Wherever a function that uses it is unpickled, its name becomes the object: read-only arrays over the mapped
-bytes, and private memory for the rest alone, whose lists, dicts and sets refuse to be changed. Ranks of the driver's
-host map the driver's file, others a copy of their host (`workers/shared/host_copies.py`).
+The driver writes the object into a sealed segment (`workers/shared/object_segments.py`). Wherever a function that uses
+it is unpickled, its name becomes the object: read-only arrays over the mapped bytes, and private memory for the rest
+alone, whose lists, dicts and sets refuse to be changed. Ranks of the driver's host map the driver's segment, others a
+copy of their host (`workers/shared/host_copies.py`).
 A process loads an object once, and keeps it until the driver lets go of it.
 """
 
 from __future__ import annotations
 
-import fcntl
-import io
-import mmap
-import os
 import pickle
 import threading
 import weakref
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
@@ -26,24 +20,15 @@ import numpy as np
 from ...graph.errors import ClusterError
 from ..rank.task_context import own_rank
 from .frozen import freeze, type_as_shared
+from .handles import note_found, note_use, noting
+from .object_segments import read, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..wire.transport import Bytes
+    from .segment import SegmentName
 
-LINE = 64
-_OWN = frozenset(["_name", "_used", "_lock", "_loaded", "_close", "_pin"])
-_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
-
-
-@dataclass(frozen=True, slots=True)
-class SharedName:
-    """What is pickled for an object: the driver's file descriptor and its size; the file begins with `token`."""
-
-    token: bytes
-    descriptor: int
-    nbytes: int
+_OWN = frozenset(["_name", "_used", "_lock", "_loaded", "_segment", "_pin"])
 
 
 class Shared:
@@ -78,21 +63,14 @@ class Shared:
     """
 
     def __init__(self, value: Any) -> None:
-        token = os.urandom(16)
         with noting() as used:
-            descriptor, nbytes = write(value, token)
+            self._segment = write(value)
         self._used = tuple(used)  # what is shared already is pickled as a name, and lives as long as this
-        self._name = SharedName(token, descriptor, nbytes)
+        self._name = self._segment.name
         self._lock = threading.Lock()
         self._loaded: list[Any] = []
-        self._close = weakref.finalize(self, os.close, descriptor)
         weakref.finalize(self, _tell_gone, self._loaded)
-        _own[token] = self
-
-    @property
-    def token(self) -> bytes:
-        """What stands at the beginning of its file."""
-        return self._name.token
+        _own[self._name.token] = self
 
     @property
     def nbytes(self) -> int:
@@ -104,7 +82,7 @@ class Shared:
         """The object; its arrays, lists, dicts and sets are read-only."""
         with self._lock:
             if not self._loaded:
-                self._loaded.append(freeze(read(map_file(self._name.descriptor), self._name.token)))
+                self._loaded.append(freeze(read(self._segment.map(), self._name.token)))
             return self._loaded[0]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -157,13 +135,13 @@ class Borrowed(Shared):
 
     Parameters
     ----------
-    name : SharedName
+    name : SegmentName
         The object's.
     pin : object
         What keeps it.
     """
 
-    def __init__(self, name: SharedName, pin: object) -> None:
+    def __init__(self, name: SegmentName, pin: object) -> None:
         self._name, self._pin = name, pin
 
     @property
@@ -189,98 +167,10 @@ _loaded: dict[bytes, Any] = {}
 _loading: set[bytes] = set()
 _guard = threading.RLock()  # while something is loaded, which may name another object
 _table = threading.Lock()  # of what is loaded: never for long, as a rank's loop asks for it
-_threads = threading.local()
 _keepers: list[Callable[[bytes], None]] = []
 
 
-@contextmanager
-def noting() -> Iterator[list[object]]:
-    """Give the list of what is pickled within by its name, to be kept as long as the pickle is."""
-    used: list[object] = []
-    outer = getattr(_threads, "used", ())
-    _threads.used = (*outer, used)
-    try:
-        yield used
-    finally:
-        _threads.used = outer
-
-
-def note_use(thing: object) -> bool:
-    """Have something kept that is pickled by its name; tell whether somebody notes it."""
-    lists = getattr(_threads, "used", ())
-    for used in lists:
-        used.append(thing)
-    return bool(lists)
-
-
-class _Pickler(cloudpickle.Pickler):  # type: ignore[misc] # it has no types
-    """Leaves out of the pickle the bytes of times, too, which NumPy doesn't hand out as buffers."""
-
-    def reducer_override(self, obj: Any) -> Any:
-        """See `pickle.Pickler`."""
-        if type(obj) is np.ndarray and obj.dtype.kind in "mM":
-            return _as_times, (obj.view(np.int64), obj.dtype)
-        return super().reducer_override(obj)
-
-
-def _as_times(numbers: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    return numbers.view(dtype)
-
-
-def write(value: Any, token: bytes) -> tuple[int, int]:
-    """Write an object to a new sealed file in memory; return its descriptor and size."""
-    buffers: list[pickle.PickleBuffer] = []
-    head = io.BytesIO()
-    _Pickler(head, protocol=5, buffer_callback=buffers.append).dump(value)
-    parts = [head.getbuffer(), *(buffer.raw() for buffer in buffers)]
-    lengths = np.array([part.nbytes for part in parts], np.int64)
-    index = np.array([len(parts), *lengths], np.int64).tobytes()
-    begins = _begins(len(index), lengths)
-    nbytes = int(begins[-1])
-    descriptor = os.memfd_create("windrow-shared", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    try:
-        os.ftruncate(descriptor, nbytes)
-        os.pwrite(descriptor, token + index, 0)
-        for part, at in zip(parts, begins.tolist(), strict=False):
-            done = 0
-            while done < part.nbytes:
-                done += os.pwrite(descriptor, part[done:], at + done)
-        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor, nbytes
-
-
-def _begins(index: int, lengths: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return where the parts begin behind the index, and the end."""
-    first = -(-(16 + index) // LINE) * LINE
-    begins: np.ndarray[Any, Any] = first + np.concatenate([[0], np.cumsum(-(-lengths // LINE) * LINE)])
-    return begins
-
-
-def read(memory: Bytes, token: bytes) -> Any:
-    """Return the object that lies in some memory, which must not be written as long as it is used.
-
-    Raises
-    ------
-    ClusterError
-        It is another object's.
-    """
-    if memory[:16].tobytes() != token:
-        raise ClusterError("a shared object is gone: the driver has let go of it")
-    count = int(memory[16:24].view(np.int64)[0])
-    lengths = memory[24 : 24 + 8 * count].view(np.int64)
-    begins = _begins(8 + 8 * count, lengths).tolist()
-    head, *buffers = (memory[at : at + n] for at, n in zip(begins, lengths.tolist(), strict=False))
-    return pickle.loads(head.data, buffers=[part.data for part in buffers])
-
-
-def map_file(descriptor: int) -> Bytes:
-    return np.frombuffer(mmap.mmap(descriptor, 0, prot=mmap.PROT_READ), np.uint8)
-
-
-def resolve(name: SharedName) -> Any:
+def resolve(name: SegmentName) -> Any:
     """Return the object that a name stands for, in whatever process of the job.
 
     Raises
@@ -288,8 +178,7 @@ def resolve(name: SharedName) -> Any:
     ClusterError
         This process is no rank of the job, or the object is gone.
     """
-    for tokens in getattr(_threads, "found", ()):
-        tokens.add(name.token)
+    note_found(name.token)
     own = _own.get(name.token)
     if own is not None:
         return own.value
@@ -308,17 +197,17 @@ def resolve(name: SharedName) -> Any:
         return value
 
 
-def read_once(name: SharedName) -> Any:
+def read_once(name: SegmentName) -> Any:
     """Return an object that lies in the driver's memory for this reader alone.
 
     Raises
     ------
-    ClusterError
+    ClusterError, OSError
         It is not to be had.
     """
     rank = own_rank()
     if rank is None:
-        return read(map_file(name.descriptor), name.token)
+        return read(name.map(), name.token)
     memory = rank.copies.map_own(name)
     return read(rank.copies.fetch(name) if memory is None else memory, name.token)
 
@@ -337,18 +226,6 @@ def forget(token: bytes) -> None:
 def keeps(drop: Callable[[bytes], None]) -> None:
     """Have a function called when an object goes, by one who keeps what was unpickled with it."""
     _keepers.append(drop)
-
-
-@contextmanager
-def finding() -> Iterator[set[bytes]]:
-    """Give the set of the objects that are found by name within, in this thread."""
-    tokens: set[bytes] = set()
-    outer = getattr(_threads, "found", ())
-    _threads.found = (*outer, tokens)
-    try:
-        yield tokens
-    finally:
-        _threads.found = outer
 
 
 def as_ranks_see(function: Any) -> Any:

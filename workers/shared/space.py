@@ -17,7 +17,6 @@ from ...graph.errors import ArgumentError, WaitTimeout, bad
 from ..rank.task_context import task_context
 from ..wire.rpc import Calls, Recalled, own_calls
 from ..wire.shared_messages import (
-    Offer,
     SpaceBack,
     SpaceCame,
     SpaceFind,
@@ -25,8 +24,11 @@ from ..wire.shared_messages import (
     SpaceTags,
     SpaceWithdraw,
 )
-from . import shared_objects
-from .shared_objects import SharedName
+from .docstrings import SHARED
+from .handles import note_use, noting
+from .object_segments import write
+from .segment import SegmentName, SharedSegment
+from .shared_objects import read_once
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -106,27 +108,21 @@ class Space:
         """
         _check_tag("put", tag)
         calls = self._own()
-        with shared_objects.noting() as used:
-            packed, descriptor = _pack(value, calls)
+        with noting() as used:
+            packed = _pack(value)
         named = used if calls.rank == 0 else []  # elsewhere objects are what they are, and no names
-        try:
-            if not calls.ask(0, SpacePut(self.token, task_context().batch, tag, packed, named)):
-                assert isinstance(packed, Offer)  # the driver can't reach this process: it is sent
-                sent = Offer(packed.name, packed.pid, os.pread(descriptor, packed.name.nbytes, 0))
-                calls.ask(0, SpacePut(self.token, task_context().batch, tag, sent, []))
-        finally:
-            if descriptor >= 0:
-                os.close(descriptor)
+        offer = packed.name if isinstance(packed, SharedSegment) else packed
+        if not calls.ask(0, SpacePut(self.token, task_context().batch, tag, offer, named)):
+            assert isinstance(packed, SharedSegment)  # the driver can't reach this process
+            content = packed.map().tobytes()
+            calls.ask(0, SpacePut(self.token, task_context().batch, tag, offer, [], content))
 
     def get(self, tag: Hashable, timeout: float | None = None) -> Any:
         """Take the oldest object under a tag out; wait for one.
 
         Parameters
         ----------
-        tag : hashable
-            Its name.
-        timeout : float, optional
-            Seconds to wait at most. None: until there is one, or the computation is cancelled.
+        {tag_timeout}
 
         Returns
         -------
@@ -135,12 +131,7 @@ class Space:
 
         Raises
         ------
-        WaitTimeout
-            There was none in that time.
-        ArgumentError
-            The tag has no hash; `timeout` is negative, or no number.
-        ClusterError
-            The space, or the cluster, is there no more.
+        {no_such_object}
 
         Notes
         -----
@@ -160,10 +151,7 @@ class Space:
 
         Parameters
         ----------
-        tag : hashable
-            Its name.
-        timeout : float, optional
-            Seconds to wait at most. None: until there is one, or the computation is cancelled.
+        {tag_timeout}
 
         Returns
         -------
@@ -172,12 +160,7 @@ class Space:
 
         Raises
         ------
-        WaitTimeout
-            There was none in that time.
-        ArgumentError
-            The tag has no hash; `timeout` is negative, or no number.
-        ClusterError
-            The space, or the cluster, is there no more.
+        {no_such_object}
 
         Examples
         --------
@@ -201,7 +184,7 @@ class Space:
         return f"<space {self.token.hex()[:8]}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        shared_objects.note_use(self)
+        note_use(self)
         return Space, (self.token,)  # not this one: a rank's functions shall not keep it
 
     def _own(self) -> Calls:
@@ -248,23 +231,24 @@ def _check_tag(name: str, tag: Hashable) -> None:
         raise ArgumentError(f"{bad(name, 'tag', tag, 'a string, a number, a tuple of such')}: {error}") from None
 
 
-def _pack(value: Any, calls: Calls) -> tuple[bytes | Offer, int]:
-    """Return an object for the driver, and the descriptor of its memory, to be closed, or -1."""
+def _pack(value: Any) -> bytes | SharedSegment:
+    """Return an object for the driver: what is large in a segment, which the driver takes over."""
     buffers: list[pickle.PickleBuffer] = []
     try:
         packed: bytes = cloudpickle.dumps(value, 5, buffer_callback=buffers.append)
         if len(packed) + sum(each.raw().nbytes for each in buffers) < LARGE:
-            return cloudpickle.dumps(value, 5), -1
-        token = os.urandom(16)
-        descriptor, nbytes = shared_objects.write(value, token)
+            return cloudpickle.dumps(value, 5)  # type: ignore[no-any-return] # it has no types
+        return write(value)
     except OSError:
         raise
     except Exception as error:
         raise ArgumentError(
             f"put: argument 'value', {type(value).__name__!r}, can't be pickled: {type(error).__name__}: {error}"
         ) from error
-    return Offer(SharedName(token, descriptor, nbytes), os.getpid()), descriptor
 
 
-def _unpack(packed: bytes | SharedName) -> Any:
-    return shared_objects.read_once(packed) if isinstance(packed, SharedName) else pickle.loads(packed)
+def _unpack(packed: bytes | SegmentName) -> Any:
+    return read_once(packed) if isinstance(packed, SegmentName) else pickle.loads(packed)
+
+
+SHARED.fill(__name__)

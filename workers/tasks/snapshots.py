@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..shared.pages.files import AddressRange
+from ..shared.segment import SharedSegment
+
+if TYPE_CHECKING:
+    from ..wire.transport import Bytes
 
 __all__ = ["TaskSnapshot"]
 
@@ -30,22 +31,19 @@ class TaskSnapshot:
     """
 
     def __init__(self, array: Values) -> None:
-        self._descriptor = os.memfd_create("windrow-argument", os.MFD_CLOEXEC)
-        weakref.finalize(self, os.close, self._descriptor)
-        os.ftruncate(self._descriptor, array.nbytes)
+        self._segment = SharedSegment.create("argument", array.nbytes)
         self.nbytes, self._dtype, self._shape = array.nbytes, array.dtype, array.shape
         self._turned = array.flags.f_contiguous and not array.flags.c_contiguous
-        self.kept = self._over(AddressRange(self.nbytes, write=True), private=False)
+        self.kept = self._over(self._segment.memory)
         np.copyto(self.kept, array)
         self.kept.flags.writeable = False
 
     def own(self) -> Values:
         """Return the array for one call, which may write into it: what it writes to is copied, page by page."""
-        return self._over(AddressRange(self.nbytes, private=True), private=True)
+        return self._over(self._segment.map(private=True))
 
-    def _over(self, space: AddressRange, *, private: bool) -> Values:
-        space.map(0, self.nbytes, self._descriptor, 0, private=private)
-        flat = space.bytes.view(self._dtype)
+    def _over(self, memory: Bytes) -> Values:
+        flat = memory.view(self._dtype)
         return flat.reshape(self._shape[::-1]).T if self._turned else flat.reshape(self._shape)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -11,11 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..shared.one_sided.local_parts import ArraySpec, PartLayout
-    from ..shared.one_sided.memory import PartPlace
+    from ..shared.segment import SegmentName
 
 
 class OneSidedMessage(RankMessage[Reply]):
-    """To a rank's `ArraySite`, or the driver's `Coordinator`."""
+    """To a rank's `ArraySite`."""
+
+    __slots__ = ()
+
+
+class CoordinatorMessage(RankMessage[Reply]):
+    """To the driver's `Coordinator`."""
 
     __slots__ = ()
 
@@ -59,8 +65,8 @@ class WritePart(ArrayMessage[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class PutKept(ArrayMessage[None]):
-    """To the driver: keep these elements, as `sync` number `kept` does."""
+class PutKept(ArrayMessage[None], CoordinatorMessage[None]):
+    """Keep these elements, as `sync` number `kept` does."""
 
     kept: int
     begin: int
@@ -68,8 +74,8 @@ class PutKept(ArrayMessage[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class TakeKept(ArrayMessage[Array]):
-    """To the driver: give elements that `sync` number `kept` has kept."""
+class TakeKept(ArrayMessage[Array], CoordinatorMessage[Array]):
+    """Give elements that `sync` number `kept` has kept."""
 
     kept: int
     begin: int
@@ -77,28 +83,28 @@ class TakeKept(ArrayMessage[Array]):
 
 
 @dataclass(frozen=True, slots=True)
-class SyncArrays(OneSidedMessage[None]):
-    """To the driver: keep arrays as they are; with `began` in a rank program that began after that death."""
+class SyncArrays(CoordinatorMessage[None]):
+    """Keep arrays as they are; with `began` in a rank program that began after that death."""
 
     tokens: Sequence[bytes]
     began: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class ReduceCopies(ArrayMessage[None]):
-    """To the driver: make all copies of an array one, by `collective_reduce.fold`."""
+class ReduceCopies(ArrayMessage[None], CoordinatorMessage[None]):
+    """Make all copies of an array one, by `collective_reduce.fold`."""
 
     operation: str | int
 
 
 @dataclass(frozen=True, slots=True)
-class MakePart(OneSidedMessage["PartPlace"]):
+class MakePart(OneSidedMessage["SegmentName"]):
     """From the driver: make the own part, of what `sync` number `kept` has kept, in `place` unless it is kept here."""
 
     spec: ArraySpec
     layout: PartLayout
     kept: int
-    place: PartPlace | None
+    place: SegmentName | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,7 @@ class MapParts(ArrayMessage[None]):
     """From the driver: map the parts of this host, and have the array be these from now on."""
 
     layout: PartLayout
-    places: Sequence[PartPlace]
+    places: Sequence[SegmentName]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +122,7 @@ class KeepPart(ArrayMessage[None]):
     number: int
     kept: int
     before: int
-    place: PartPlace | None
+    place: SegmentName | None
 
 
 @dataclass(frozen=True, slots=True)

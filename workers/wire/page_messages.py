@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..shared.pages.additions import Noted
-    from ..shared.pages.files import FileName
     from ..shared.pages.mirrors import MirrorPages
+    from ..shared.segment import SegmentName
 
 
 class PageMessage(RankMessage[Reply]):
@@ -23,13 +23,12 @@ class PageMessage(RankMessage[Reply]):
 
 @dataclass(frozen=True, slots=True)
 class AddNoted(PageMessage[bool]):
-    """To the driver: a block has added this, or what a file has behind `token`; False: that can't be read."""
+    """To the driver: a block has added this, or what a segment has; False: that can't be mapped."""
 
     key: str
     block: int
     attempt: int
-    noted: Noted | FileName
-    token: bytes = b""
+    noted: Noted | SegmentName
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +40,17 @@ class LocatePages(PageMessage[list[int]]):
 
 @dataclass(frozen=True, slots=True)
 class ReadPages(PageMessage[Array]):
-    """To a holder: give these pages, one after the other. `token` is the array's."""
+    """To a holder: give these pages of one array, one after the other."""
 
-    token: str
     wanted: Sequence[MirrorPages]
 
 
 @dataclass(frozen=True, slots=True)
-class OpenMirrors(PageMessage["list[tuple[FileName, FileName]]"]):
+class OpenMirrors(PageMessage["list[tuple[SegmentName, SegmentName]]"]):
     """To the keeper: name its copies of these files of the driver's, and the files that say what is in them."""
 
     page: int
-    files: Sequence[FileName]
+    files: Sequence[SegmentName]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +64,12 @@ class EnsurePages(PageMessage[None]):
 class DropMirror(PageMessage[None]):
     """From the driver: one of its files is gone."""
 
-    pid: int
-    name: str
+    token: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class FreePages(PageMessage[None]):
     """From the driver: no version has these pages of a file."""
 
-    pid: int
-    name: str
+    token: bytes
     slots: Array

@@ -10,17 +10,8 @@ from .protocol import RankMessage, Reply
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from ..shared.shared_objects import SharedName
+    from ..shared.segment import SegmentName
     from ..sources.formats.successors import Version
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """Memory that a process offers the driver: its file descriptor there, or the bytes where that can't be reached."""
-
-    name: SharedName
-    pid: int
-    content: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +19,7 @@ class SpaceAnswer:
     """What the driver answers who gets or reads: the pickle, or where it lies; told when it has come, by its number."""
 
     number: int
-    packed: bytes | SharedName
+    packed: bytes | SegmentName
 
 
 class SpaceMessage(RankMessage[Reply]):
@@ -39,13 +30,17 @@ class SpaceMessage(RankMessage[Reply]):
 
 @dataclass(frozen=True, slots=True)
 class SpacePut(SpaceMessage[bool]):
-    """Put an object, which names others that the space then keeps; False: the driver can't reach what is offered."""
+    """Put an object, which names others that the space then keeps.
+
+    What is large is a segment that the driver takes over; False: it can't, and is to be sent the segment's `content`.
+    """
 
     token: bytes
     batch: int
     tag: Hashable
-    packed: bytes | Offer
+    packed: bytes | SegmentName
     named: Sequence[Any]
+    content: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +87,10 @@ class SpaceTags(SpaceMessage[dict[Any, int]]):
 
 
 @dataclass(frozen=True, slots=True)
-class CopyShared(RankMessage[int]):
-    """To a host's first living rank: give the descriptor of its copy of a shared object."""
+class CopyShared(RankMessage["SegmentName"]):
+    """To a host's first living rank: name its copy of a shared object."""
 
-    name: SharedName
+    name: SegmentName
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ class DropResults(TaskMessage[None]):
 
 @dataclass(frozen=True, slots=True)
 class FetchResult(TaskMessage[Any]):
-    """Give a result, or a `LentResult` where the asker is on this host: `near`."""
+    """Give a result, or the name of a segment where the asker is on this host: `near`."""
 
     number: int
     near: bool
@@ -98,9 +98,9 @@ class FetchResult(TaskMessage[Any]):
 
 @dataclass(frozen=True, slots=True)
 class ReturnLent(TaskMessage[None]):
-    """Close a file that was lent: it is mapped by now."""
+    """Take back a segment that was lent: it is mapped by now."""
 
-    descriptor: int
+    token: bytes
 
 
 class BoardMessage(RankMessage[Reply]):

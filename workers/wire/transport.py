@@ -49,6 +49,11 @@ class Peer:
     route: str
     window: MpiWindow | None = None
 
+    @property
+    def in_place(self) -> bool:
+        """Whether its memory is read where it lies."""
+        return self.route in ("own", "map")
+
 
 @dataclass(frozen=True, slots=True)
 class RanksLost:

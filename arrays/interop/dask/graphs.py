@@ -16,7 +16,7 @@ import cloudpickle
 from ....graph.errors import ArgumentError, ClusterError
 from ....scheduler.tasks.arrays import ArrayArgument
 from ....scheduler.tasks.record import Demand, Function, TaskRecord
-from ....workers.shared.shared_objects import noting
+from ....workers.shared.handles import noting
 from ....workers.tasks.needs import LocalCall
 from ....workers.tasks.packing import weigh
 from ...execution.compute import persist_array

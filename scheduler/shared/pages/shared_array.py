@@ -11,10 +11,11 @@ import numpy as np
 
 from ....graph.arguments import is_array
 from ....graph.errors import ClusterError
+from ....workers.shared.docstrings import SHARED
+from ....workers.shared.handles import note_use
 from ....workers.shared.pages.additions import check_addition, check_numbers, check_values, note
 from ....workers.shared.pages.positions import integers
 from ....workers.shared.pages.snapshot import Paged, gather
-from ....workers.shared.shared_objects import note_use
 from ...session.cluster import engines, running
 from .applying import apply_all
 from .counting import arrays
@@ -95,21 +96,7 @@ class SharedArray(Paged):
 
         Lazy arrays made before go on with what was there.
 
-        Parameters
-        ----------
-        index : int, slice, array or tuple
-            Rows or elements.
-        values : array_like
-            What broadcasts to what the index picks.
-
-        Raises
-        ------
-        IndexingError
-            A position is out of bounds.
-        DTypeError
-            The values' dtype doesn't fit.
-        BadValue
-            The values' shape doesn't fit.
+        {index_values}
 
         Examples
         --------
@@ -125,21 +112,7 @@ class SharedArray(Paged):
     def add(self, index: Any, values: Any) -> None:
         """Add values at positions; repeated positions count each, as in `numpy.add.at`.
 
-        Parameters
-        ----------
-        index : int, slice, array or tuple
-            Rows or elements.
-        values : array_like
-            What broadcasts to what the index picks.
-
-        Raises
-        ------
-        IndexingError
-            A position is out of bounds.
-        DTypeError
-            The values' dtype doesn't fit.
-        BadValue
-            The values' shape doesn't fit.
+        {index_values}
 
         Examples
         --------
@@ -299,3 +272,6 @@ def _let_engine_forget() -> None:
     session = running()
     if session is not None and not session.closed:
         session.engine.ask(lambda engine: None)
+
+
+SHARED.fill(__name__)

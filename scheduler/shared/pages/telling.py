@@ -4,36 +4,34 @@ from __future__ import annotations
 
 import weakref
 from functools import partial
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from ....workers.shared.pages.service import IN_PLACE
 from ....workers.wire.page_messages import DropMirror, FreePages
 from ...session.cluster import engines
-from ...session.job import Ask
+from ...session.job import post
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ....workers.shared.pages.files import FileName, PageFile
+    from ....workers.shared.pages.files import PageFile
     from ....workers.wire.page_messages import PageMessage
     from ...engine.engine import Engine
 
 
 def watch(file: PageFile) -> None:
     """Have other hosts give back their copies of a file when it goes."""
-    weakref.finalize(file, _request, DropMirror(file.name.pid, file.name.name)).atexit = False
+    weakref.finalize(file, _request, DropMirror(file.name.token)).atexit = False
 
 
-def tell_freed(file: FileName, slots: np.ndarray[Any, Any]) -> None:
+def tell_freed(file: PageFile, slots: np.ndarray[Any, Any]) -> None:
     """Have other hosts give back their copies of pages."""
-    _request(FreePages(file.pid, file.name, slots))
+    _request(FreePages(file.name.token, slots))
 
 
 def forget_pages(numbers: np.ndarray[Any, Any]) -> None:
     """Forget who holds pages that nobody needs any more."""
     for engine in _reaching():
-        engine.request(Ask(lambda engine: engine.local.pages.directory.forget(numbers.tolist()), SimpleQueue()))
+        post(engine, lambda engine: engine.local.pages.directory.forget(numbers.tolist()))
 
 
 def far() -> bool:
@@ -42,15 +40,15 @@ def far() -> bool:
 
 
 def _reaching() -> list[Engine]:
-    return [each for each in engines() if any(p.route not in IN_PLACE for p in each.transport.peers)]
+    return [each for each in engines() if any(not peer.in_place for peer in each.transport.peers)]
 
 
 def _request(message: PageMessage[None]) -> None:
     for engine in _reaching():
-        engine.request(Ask(partial(_tell, message=message), SimpleQueue()))
+        post(engine, partial(_tell, message=message))
 
 
 def _tell(engine: Engine, message: PageMessage[None]) -> None:
     for peer in engine.transport.peers:
-        if engine.ledger.alive[peer.rank] and peer.route not in IN_PLACE:
+        if engine.ledger.alive[peer.rank] and not peer.in_place:
             engine.local.calls.tell(peer.rank, message)

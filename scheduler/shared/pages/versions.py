@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....workers.shared.pages.files import MOST_PIECES, AddressRange, PageFile, pieces, runs
+from ....workers.shared.pages.files import MOST_PIECES, PageFile, pieces, runs
 from ....workers.shared.pages.snapshot import PageLayout, PageTable, SharedSnapshot, living
+from ....workers.shared.segment import AddressRange
 from ..shared_objects import share
 from .lease import Lease
 from .telling import far, forget_pages, tell_freed, watch
@@ -57,8 +58,7 @@ class Pages:
         self._slot = np.arange(layout.pages, dtype=np.int64)
         self._number = np.fromiter(itertools.islice(_numbers, layout.pages), np.int64, layout.pages)
         self._known = self._number.copy()
-        self._space = AddressRange(layout.pages * layout.page, write=True)
-        self._space.map(0, layout.pages * layout.page, self._files[0].descriptor, 0)
+        self._space = AddressRange(layout.pages * layout.page, self._files[0].name.descriptor, write=True)
         self._present: Version | None = None
         self._others: weakref.WeakSet[Version] = weakref.WeakSet()
         self.copied = 0
@@ -78,7 +78,7 @@ class Pages:
         return [*self._files, *(f for v in list(self._others) for f in v.files)]
 
     def _make_file(self, pages: int) -> PageFile:
-        file = PageFile(f"windrow-pages-{self.layout.token}-{next(_numbers)}", pages * self.layout.page)
+        file = PageFile.create("pages", pages * self.layout.page)
         watch(file)
         return file
 
@@ -121,7 +121,7 @@ class Pages:
         raw = self._space.bytes.reshape(-1, self.layout.page)
         for at, count in runs(touched):
             begin = int(touched[at])
-            file.write(raw[begin : begin + count].reshape(-1), at * self.layout.page)
+            file.write(raw[begin : begin + count].reshape(-1).data, at * self.layout.page)
         self._files.append(file)
         self._file[touched], self._slot[touched] = len(self._files) - 1, np.arange(len(touched))
         self.copied += len(touched)
@@ -139,7 +139,7 @@ class Pages:
         raw = self._space.bytes.reshape(-1, self.layout.page)
         for at, count in runs(moved):
             begin = int(moved[at])
-            file.write(raw[begin : begin + count].reshape(-1), at * self.layout.page)
+            file.write(raw[begin : begin + count].reshape(-1).data, at * self.layout.page)
         self._files.append(file)
         self._file[moved], self._slot[moved] = len(self._files) - 1, np.arange(len(moved))
         self._map(moved)
@@ -151,7 +151,7 @@ class Pages:
             begin = int(touched[at])
             part = slice(begin, begin + count)
             for first, number, file, slot in pieces(self._file[part], self._slot[part]):
-                self._space.map((begin + first) * page, number * page, self._files[file].descriptor, slot * page)
+                self._space.map((begin + first) * page, number * page, self._files[file].name.descriptor, slot * page)
 
     def _sweep(self) -> None:
         """Give back the memory of places that no version has a page in."""
@@ -170,7 +170,7 @@ class Pages:
             dead = np.flatnonzero(~live & ~each.freed) if each.freed is not None else np.flatnonzero(~live)
             if len(dead):
                 each.freed = ~live
-                tell_freed(each.name, dead)
+                tell_freed(each, dead)
                 for at, count in runs(dead):
                     each.free(int(dead[at]) * self.layout.page, count * self.layout.page)
 

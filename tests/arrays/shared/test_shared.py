@@ -20,19 +20,16 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.workers.rank import task_context
 from windrow.workers.shared import shared_objects
-from windrow.workers.shared.shared_objects import count_bytes, read, write
+from windrow.workers.shared.object_segments import read, write
+from windrow.workers.shared.shared_objects import count_bytes
 
 
 def back(value):
     """What an object is after it was written and read."""
-    token = os.urandom(16)
-    descriptor, nbytes = write(value, token)
-    try:
-        raw = np.frombuffer(os.pread(descriptor, nbytes, 0), np.uint8)
-    finally:
-        os.close(descriptor)
-    assert raw.nbytes == nbytes
-    return read(raw, token), raw
+    segment = write(value)
+    raw = np.frombuffer(os.pread(segment.name.descriptor, segment.name.nbytes, 0), np.uint8)
+    assert raw.nbytes == segment.name.nbytes
+    return read(raw, segment.name.token), raw
 
 
 @given(
@@ -184,17 +181,16 @@ def test_a_rank_lets_go_while_it_loads(monkeypatch):
 
     slow = Slow()
     slow.table = np.arange(3)
-    name = write(slow, token := os.urandom(16))
+    segment = write(slow)
     monkeypatch.setattr(task_context, "_own", [Rank()])
-    thread = threading.Thread(target=lambda: shared_objects.resolve(shared_objects.SharedName(token, *name)))
+    thread = threading.Thread(target=lambda: shared_objects.resolve(segment.name))
     thread.start()
     assert Slow.begun.wait(20)
-    for each in (os.urandom(16), token):
+    for each in (os.urandom(16), segment.name.token):
         shared_objects.forget(each)  # by the rank's loop, which answers nobody until it returns
     Slow.end.set()
     thread.join(20)
-    os.close(name[0])
-    assert token not in shared_objects._loaded
+    assert segment.name.token not in shared_objects._loaded
 
 
 def test_functions_called_in_the_driver_see_what_ranks_see():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -454,3 +456,24 @@ def test_lazy_positions_pick_lazily():
     for wrong in (*wrongs, (lazy, [0.5]), (lazy, [True, False]), (lazy, True), lazy > 3, (x > 60, x > 60)):
         with pytest.raises(wr.IndexingError, match="shared array: argument 'index'"):
             v[wrong]
+
+
+FORKS = """
+import gc, os
+import numpy as np
+import windrow as wr
+
+v = wr.shared.array(np.arange(100_000.0))
+child = os.fork()
+if not child:
+    v = None
+    gc.collect()
+    os._exit(0)
+os.waitpid(child, 0)
+assert v[-1] == 99_999
+"""
+
+
+def test_a_forked_child_does_not_take_its_parents_pages_along():
+    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, timeout=100)
+    assert ended.returncode == 0, ended.stderr

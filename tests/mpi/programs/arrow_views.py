@@ -23,7 +23,7 @@ def mappings():
             if "/memfd:windrow-" in line and "-notes" not in line:
                 ends, rights, *_ = line.split()
                 begin, end = (int(x, 16) for x in ends.split("-"))
-                found.append((begin, end, int(line.split("(")[0].strip().rpartition("-")[2]), "w" in rights))
+                found.append((begin, end, int(line.split("-")[-2]), "w" in rights))
     return found
 
 

@@ -13,8 +13,9 @@ from ....graph.errors import ShapeError
 from ....graph.kinds.mapping import BlockFunction, MapBlocks
 from ...rank.interrupts import interruptible
 from ...rank.task_context import task_context
-from ...shared import shared_objects
+from ...shared.handles import finding
 from ...shared.pages.additions import collecting
+from ...shared.shared_objects import keeps
 from ..blocks import block_function, fills
 from ..user_results import check_kept, plain, usual_warnings
 
@@ -45,7 +46,7 @@ def _unpickle(pickled: bytes) -> _Loaded:
         if cached is not None:
             _kept.move_to_end(pickled)
             return cached
-    with shared_objects.finding() as shared:
+    with finding() as shared:
         loaded: _Loaded = pickle.loads(pickled)
     with _guard:
         _kept[pickled] = loaded
@@ -64,7 +65,7 @@ def _drop(token: bytes) -> None:
     del gone
 
 
-shared_objects.keeps(_drop)
+keeps(_drop)
 
 
 class BlockError(Exception):

@@ -23,7 +23,7 @@ from ..deaths.guard import guard
 from ..deaths.processes import open_process
 from ..rma.fetch import GONE, MESSAGE, REFUSED, REQUEST, Fetcher
 from ..rma.gets import RING_EVERY
-from ..rma.memory import Arena, PeerMemory, arena_name
+from ..rma.memory import PeerMemory, make_arena
 from ..start.handshake import agree, greet
 from .gang_comm import MpiMeeting
 from .mailbox import Mailbox
@@ -61,10 +61,10 @@ class MpiLink:
             each.Set_errhandler(MPI.ERRORS_RETURN)
         self.comm, self.rank, self.size = comm, comm.rank, comm.size
         word, transport = agree(comm, transport)
-        self._arena = Arena(arena_name(word, self.rank), arena_bytes)
+        self._arena = make_arena(self.rank, arena_bytes)
         self._memory = PeerMemory()
         self._bell = Bell(word, self.rank)
-        roster = greet(comm, word, self._arena, self._memory, transport)
+        roster = greet(comm, self._arena, self._memory, transport)
         self.peers, self.window = roster.peers, roster.window
         self.transport = transport
         # Rank 0 watches the processes of its host, the others watch rank 0: quicker than MPI when idle.
@@ -215,15 +215,15 @@ class MpiLink:
 
     def arena(self, rank: int) -> Bytes | None:
         """Return a rank's arena where it can be read in place; see `Transport.arena`."""
-        return self._arena.bytes if rank == self.rank else self._memory.arena(rank)
+        return self._arena.memory if rank == self.rank else self._memory.arena(rank)
 
     def shared_bytes(self) -> int:
         """Return how much of the own arena has pages; see `Transport.shared_bytes`."""
-        return os.fstat(self._arena.fd).st_blocks * 512
+        return self._arena.used
 
     def map_spill_file(self, rank: int, source: int) -> Bytes | None:
         """Return a rank's spill file where it can be read in place; see `Transport.map_spill_file`."""
-        if self.peers[rank].route not in ("own", "map"):
+        if not self.peers[rank].in_place:
             return None
         return self._memory.map_spill_file(rank, self.peers[rank].pid, source)
 
@@ -233,7 +233,7 @@ class MpiLink:
 
     def _find_own(self, source: int) -> Bytes | None:
         """Return the own memory by its source."""
-        return self._arena.bytes if source < 0 else self.map_spill_file(self.rank, source)
+        return self._arena.memory if source < 0 else self.map_spill_file(self.rank, source)
 
     def fetch(self, rank: int, region: Region, into: Bytes, done: Callable[[bool], None]) -> None:
         """Read a region of a rank's memory into `into`; see `Transport.fetch`.

@@ -1,8 +1,4 @@
-"""A rank's arena, and its view of the arenas and spill files of the ranks on its host.
-
-The arena is a memfd: memory with a file descriptor and no name, so nothing stays behind, and others on the
-host map it through ``/proc/PID/fd/FD``. A mapping outlives the death of its owner.
-"""
+"""A rank's arena, and its view of the arenas and spill files of the ranks on its host."""
 
 from __future__ import annotations
 
@@ -15,8 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...memory.memory_limit import unmappable
+from ...shared.segment import SharedSegment
 
 if TYPE_CHECKING:
+    from ...shared.segment import SegmentName
     from ...wire.transport import Bytes
 
 # The time since boot differs between hosts, and two containers on one host may still bear different names.
@@ -30,39 +28,20 @@ def boot_id() -> str:
     return ""
 
 
-def arena_name(token: str, rank: int) -> str:
-    """Return the name under which the kernel lists a rank's arena."""
-    return f"windrow-{token}-{rank}"
+def make_arena(rank: int, nbytes: int) -> SharedSegment:
+    """Return a rank's own arena: shared memory of a fixed size, writable here, mapped read-only by others.
 
-
-class Arena:
-    """The own arena: shared memory of a fixed size, writable here, mapped read-only by others."""
-
-    def __init__(self, name: str, size: int) -> None:
-        self.size = size
-        self.fd = os.memfd_create(name, os.MFD_CLOEXEC)
-        try:
-            os.ftruncate(self.fd, size)
-            self._map = mmap.mmap(self.fd, size)
-        except OSError as error:
-            os.close(self.fd)
-            raise unmappable(size, error) from error
-        with contextlib.suppress(OSError, AttributeError):  # some kernels give shared memory huge pages when asked
-            self._map.madvise(mmap.MADV_HUGEPAGE)
-        self.bytes: Bytes = np.frombuffer(self._map, np.uint8)
-
-    @property
-    def address(self) -> int:
-        """Where the arena begins in this process."""
-        return int(self.bytes.ctypes.data)
-
-    def close(self) -> None:
-        """Give the memory back, unless somebody still holds a view of it."""
-        self.bytes = np.empty(0, np.uint8)
-        with contextlib.suppress(BufferError):
-            self._map.close()
-        with contextlib.suppress(OSError):
-            os.close(self.fd)
+    Raises
+    ------
+    OutOfMemory
+        It can't be mapped.
+    """
+    try:
+        arena = SharedSegment.create(f"arena-{rank}", nbytes)
+        _ = arena.memory  # so that it is mapped
+    except OSError as error:
+        raise unmappable(nbytes, error) from error
+    return arena
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +61,11 @@ class PeerMemory:
         self._arenas: dict[int, Bytes] = {}
         self._files: dict[tuple[int, int], _File] = {}
 
-    def map_arena(self, rank: int, pid: int, fd: int, size: int, name: str) -> bool:
+    def map_arena(self, rank: int, name: SegmentName) -> bool:
         """Map a rank's arena; False when its process cannot be seen (another PID namespace, other rights)."""
-        path = f"/proc/{pid}/fd/{fd}"
         try:
-            # In another namespace the number may be some other process: the name has the job's random word.
-            if os.readlink(path) != f"/memfd:{name} (deleted)":
-                return False
-            self._arenas[rank] = _map(path, size)
-        except (OSError, ValueError):
+            self._arenas[rank] = name.map()
+        except OSError:
             return False
         return True
 

@@ -22,7 +22,7 @@ from ..start.warnings_of_mpi import untested_quietly
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .memory import Arena
+    from ...shared.segment import SharedSegment
 
 _SETTLE = 0.02  # until the sleeping half of the self-test surely sleeps
 _PATIENCE = 0.1  # for the Get of the self-test
@@ -49,7 +49,7 @@ class Exposure:
         return all(each.model == "unified" for each in self.ranks)
 
 
-def expose(comm: MPI.Intracomm, arena: Arena) -> Exposure | None:
+def expose(comm: MPI.Intracomm, arena: SharedSegment) -> Exposure | None:
     """Expose the arena to all ranks; None where MPI can't, on all ranks alike. Collective."""
     begin = time.perf_counter()
     window = _create(comm, arena)
@@ -63,8 +63,8 @@ def expose(comm: MPI.Intracomm, arena: Arena) -> Exposure | None:
     return Exposure(window, windows)
 
 
-def _create(comm: MPI.Intracomm, arena: Arena) -> MPI.Win | None:
-    memory = MPI.memory.fromaddress(arena.address, arena.size)
+def _create(comm: MPI.Intracomm, arena: SharedSegment) -> MPI.Win | None:
+    memory = MPI.memory.fromaddress(int(arena.memory.ctypes.data), arena.name.nbytes)
     with untested_quietly(), contextlib.suppress(MPI.Exception):
         return MPI.Win.Create(memory, 1, MPI.INFO_NULL, comm)
     return None

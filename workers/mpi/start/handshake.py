@@ -6,14 +6,17 @@ import os
 import secrets
 import socket
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from mpi4py import MPI
 
 from ...wire.transport import Peer
-from ..rma.memory import Arena, PeerMemory, arena_name, boot_id
+from ..rma.memory import PeerMemory, boot_id
 from ..rma.window import Exposure, expose, gets_alone, gets_are_safe, meet
 from .environment import ulfm_enabled
+
+if TYPE_CHECKING:
+    from ...shared.segment import SegmentName, SharedSegment
 
 ROUTES = ("auto", "map", "get", "service")
 
@@ -25,9 +28,7 @@ class Card:
     host: str
     boot: str
     namespace: str
-    pid: int
-    fd: int
-    size: int
+    arena: SegmentName
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +45,13 @@ def agree(comm: MPI.Intracomm, transport: str) -> tuple[str, str]:
     return cast("tuple[str, str]", comm.bcast((secrets.token_hex(8), transport)))
 
 
-def greet(comm: MPI.Intracomm, word: str, arena: Arena, memory: PeerMemory, transport: str) -> Roster:
+def greet(comm: MPI.Intracomm, arena: SharedSegment, memory: PeerMemory, transport: str) -> Roster:
     """Exchange cards, map what can be mapped, and choose the routes.
 
     Parameters
     ----------
-    comm, word
-        The job's communicator and random word.
+    comm
+        The job's communicator.
     arena, memory
         The own arena, and the place for mappings of others'.
     transport
@@ -58,16 +59,13 @@ def greet(comm: MPI.Intracomm, word: str, arena: Arena, memory: PeerMemory, tran
     """
     if transport not in ROUTES:
         raise ValueError(f"transport={transport!r}: one of {', '.join(ROUTES)}")
-    own = Card(socket.gethostname(), boot_id(), _namespace(), os.getpid(), arena.fd, arena.size)
+    own = Card(socket.gethostname(), boot_id(), _namespace(), arena.name)
     cards = cast("list[Card]", comm.allgather(own))
     near = [(x.host, x.boot) == (own.host, own.boot) for x in cards]
     mapped = {
         r
         for r, x in enumerate(cards)
-        if r != comm.rank
-        and near[r]
-        and transport in ("auto", "map")
-        and memory.map_arena(r, x.pid, x.fd, x.size, arena_name(word, r))
+        if r != comm.rank and near[r] and transport in ("auto", "map") and memory.map_arena(r, x.arena)
     }
     unmapped = set(range(comm.size)) - mapped - {comm.rank}
     total = cast("int", comm.allreduce(len(unmapped)))
@@ -79,7 +77,7 @@ def greet(comm: MPI.Intracomm, word: str, arena: Arena, memory: PeerMemory, tran
         Peer(
             r,
             x.host,
-            x.pid,
+            x.arena.pid,
             near[r],
             "own" if r == comm.rank else "map" if r in mapped else rest,
             None if exposure is None else replace(exposure.ranks[r], alone=alone),

@@ -23,7 +23,7 @@ from ...wire.rpc import LIMIT, Recalled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .memory import OwnPart
+    from ..segment import SharedSegment
     from .site import ArraySite
 
 Array = np.ndarray[Any, Any]
@@ -105,8 +105,8 @@ class LocalArray:
     site: ArraySite
     generation: Generation = _NOWHERE
     gone: str = ""
-    pending: dict[int, OwnPart] = field(default_factory=dict)
-    own: OwnPart | None = None
+    pending: dict[int, SharedSegment] = field(default_factory=dict)
+    own: SharedSegment | None = None
     kept: dict[int, Array] = field(default_factory=dict)
     more: list[Array] = field(default_factory=list)
     wrote: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -100,8 +99,3 @@ def find_values(operation: str, argument: str, value: Any, dtype: np.dtype[Any],
             f"{operation}: argument {argument!r} has shape {values.shape}; expected one that broadcasts to that of "
             f"the positions, {shape}"
         ) from None
-
-
-def count(shape: tuple[int, ...]) -> int:
-    """Return how many elements a shape has."""
-    return math.prod(shape)

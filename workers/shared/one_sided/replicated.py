@@ -9,6 +9,7 @@ import numpy as np
 from ....graph.arguments import check_integer
 from ....graph.errors import ArgumentError, bad
 from ...rank.task_context import task_context
+from ..docstrings import SHARED
 from .base import OneSided, check_communicator, together
 from .collective_reduce import fold
 
@@ -86,17 +87,7 @@ class Replicated(OneSided):
     def reduce_sum(self, comm: Any = None) -> None:
         """Make all copies their sum, element by element, in the order of ranks: the same bits each time.
 
-        Parameters
-        ----------
-        comm : communicator, optional
-            In a rank program the one that it was given: all members call it together. Elsewhere None.
-
-        Raises
-        ------
-        ArgumentError
-            It is called in a function of blocks, or in a rank program without `comm`.
-        ClusterError
-            A rank was lost meanwhile.
+        {together}
 
         Examples
         --------
@@ -114,17 +105,7 @@ class Replicated(OneSided):
     def reduce_min(self, comm: Any = None) -> None:
         """Make all copies their least, element by element.
 
-        Parameters
-        ----------
-        comm : communicator, optional
-            In a rank program the one that it was given: all members call it together. Elsewhere None.
-
-        Raises
-        ------
-        ArgumentError
-            It is called in a function of blocks, or in a rank program without `comm`.
-        ClusterError
-            A rank was lost meanwhile.
+        {together}
 
         Examples
         --------
@@ -142,17 +123,7 @@ class Replicated(OneSided):
     def reduce_max(self, comm: Any = None) -> None:
         """Make all copies their greatest, element by element.
 
-        Parameters
-        ----------
-        comm : communicator, optional
-            In a rank program the one that it was given: all members call it together. Elsewhere None.
-
-        Raises
-        ------
-        ArgumentError
-            It is called in a function of blocks, or in a rank program without `comm`.
-        ClusterError
-            A rank was lost meanwhile.
+        {together}
 
         Examples
         --------
@@ -218,3 +189,6 @@ class Replicated(OneSided):
 
     def __repr__(self) -> str:
         return f"<replicated array: shape {self.shape}, {self.dtype}>"
+
+
+SHARED.fill(__name__)

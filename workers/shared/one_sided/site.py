@@ -25,10 +25,10 @@ from ...wire.one_sided_messages import (
     WritePart,
 )
 from ...wire.rpc import Recalled
+from ..segment import SharedSegment
 from ..serial_thread import SerialThread
 from .collective_reduce import fold
 from .local_parts import PIECE, ArraySpec, LocalArray, Undone
-from .memory import OwnPart, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from ...wire.one_sided_messages import ArrayMessage
     from ...wire.protocol import Reply
     from ...wire.rpc import Calls, Question, Sent
-    from ...wire.transport import Bytes, Transport
-    from .memory import PartPlace
+    from ...wire.transport import Transport
+    from ..segment import SegmentName
 
 Array = np.ndarray[Any, Any]
 
@@ -139,9 +139,8 @@ class ArraySite:
         own = each.pending[layout.number]
         parts: dict[int, Array] = {}
         for k, (rank, place) in enumerate(zip(layout.ranks, question.message.places, strict=True)):
-            memory: Bytes | None = own.bytes if rank == self.rank else None
-            if memory is None and self.transport.peers[rank].route in ("own", "map"):
-                memory = find(place)
+            is_own = rank == self.rank
+            memory = own.memory if is_own else place.map_from(self.transport.peers[rank], write=True)
             if memory is not None:
                 parts[k] = memory.view(each.spec.dtype)
         each.install(layout, parts)
@@ -198,8 +197,8 @@ class ArraySite:
         if each is None:
             each = self._here[spec.token] = _held[spec.token] = LocalArray(spec, self)
         begin, end = layout.bounds(spec, layout.ranks.index(self.rank))
-        part = OwnPart(f"{spec.token.hex()}-{layout.number}-{self.rank}", (end - begin) * spec.dtype.itemsize)
-        mine = part.bytes.view(spec.dtype)
+        part = SharedSegment.create("symmetric", (end - begin) * spec.dtype.itemsize)
+        mine = part.memory.view(spec.dtype)
         if spec.copies and kept in each.kept:
             mine[:] = each.kept[kept]
         elif place is not None:
@@ -207,7 +206,7 @@ class ArraySite:
         elif spec.fill != 0:
             mine[:] = spec.fill
         each.pending[layout.number] = part
-        question.reply(part.place)
+        question.reply(part.name)
 
     def _keep(self, question: Question[KeepPart]) -> None:
         """Keep the own part: of copies here, else where the driver says."""
@@ -222,9 +221,9 @@ class ArraySite:
             self._copy(message.place, message.kept, each.spec, begin, mine, True)
         question.reply(None)
 
-    def _copy(self, place: PartPlace, kept: int, spec: ArraySpec, begin: int, mine: Array, keeps: bool) -> None:
+    def _copy(self, place: SegmentName, kept: int, spec: ArraySpec, begin: int, mine: Array, keeps: bool) -> None:
         """Copy the own part to the driver's memory, or from there: in place on its host."""
-        memory = find(place) if self.transport.peers[0].route in ("own", "map") else None
+        memory = place.map_from(self.transport.peers[0], write=True)
         if memory is not None:
             theirs = memory.view(spec.dtype)[begin : begin + len(mine)]
             if keeps:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...rank.task_context import task_context
+from ..docstrings import SHARED
 from .batches import NONE
 from .elements import Elements
 
@@ -173,19 +174,7 @@ class Symmetric(Elements):
     def bitwise_or(self, i: Any, v: Any) -> None:
         """Set bits of elements.
 
-        Parameters
-        ----------
-        i : int, tuple or array of int
-            Which.
-        v : scalar or array
-            The bits.
-
-        Raises
-        ------
-        IndexError
-            A position is out of bounds, or none.
-        DTypeError
-            The elements are floats.
+        {bits}
 
         Examples
         --------
@@ -200,19 +189,7 @@ class Symmetric(Elements):
     def bitwise_and(self, i: Any, v: Any) -> None:
         """Keep bits of elements.
 
-        Parameters
-        ----------
-        i : int, tuple or array of int
-            Which.
-        v : scalar or array
-            The bits.
-
-        Raises
-        ------
-        IndexError
-            A position is out of bounds, or none.
-        DTypeError
-            The elements are floats.
+        {bits}
 
         Examples
         --------
@@ -227,19 +204,7 @@ class Symmetric(Elements):
     def bitwise_xor(self, i: Any, v: Any) -> None:
         """Flip bits of elements.
 
-        Parameters
-        ----------
-        i : int, tuple or array of int
-            Which.
-        v : scalar or array
-            The bits.
-
-        Raises
-        ------
-        IndexError
-            A position is out of bounds, or none.
-        DTypeError
-            The elements are floats.
+        {bits}
 
         Examples
         --------
@@ -254,24 +219,7 @@ class Symmetric(Elements):
     def fetch_or(self, i: Any, v: Any) -> Any:
         """Set bits of elements, and return what they were before.
 
-        Parameters
-        ----------
-        i : int, tuple or array of int
-            Which.
-        v : scalar or array
-            The bits.
-
-        Returns
-        -------
-        scalar or numpy.ndarray
-            The elements, each as it was right before.
-
-        Raises
-        ------
-        IndexError
-            A position is out of bounds, or none.
-        DTypeError
-            The elements are floats.
+        {bits_before}
 
         Examples
         --------
@@ -287,24 +235,7 @@ class Symmetric(Elements):
     def fetch_and(self, i: Any, v: Any) -> Any:
         """Keep bits of elements, and return what they were before.
 
-        Parameters
-        ----------
-        i : int, tuple or array of int
-            Which.
-        v : scalar or array
-            The bits.
-
-        Returns
-        -------
-        scalar or numpy.ndarray
-            The elements, each as it was right before.
-
-        Raises
-        ------
-        IndexError
-            A position is out of bounds, or none.
-        DTypeError
-            The elements are floats.
+        {bits_before}
 
         Examples
         --------
@@ -318,24 +249,7 @@ class Symmetric(Elements):
     def fetch_xor(self, i: Any, v: Any) -> Any:
         """Flip bits of elements, and return what they were before.
 
-        Parameters
-        ----------
-        i : int, tuple or array of int
-            Which.
-        v : scalar or array
-            The bits.
-
-        Returns
-        -------
-        scalar or numpy.ndarray
-            The elements, each as it was right before.
-
-        Raises
-        ------
-        IndexError
-            A position is out of bounds, or none.
-        DTypeError
-            The elements are floats.
+        {bits_before}
 
         Examples
         --------
@@ -442,3 +356,6 @@ class Symmetric(Elements):
 
     def __repr__(self) -> str:
         return f"<symmetric array: shape {self.shape}, {self.dtype}>"
+
+
+SHARED.fill(__name__)

@@ -6,66 +6,59 @@ page each place holds, by number: that is written last, so that whoever reads a 
 
 from __future__ import annotations
 
-import itertools
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....graph.errors import ClusterError
-from .files import AddressRange, FileName, PageFile
+from .files import PageFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...wire.transport import Bytes
+    from ..segment import SegmentName
 
 Array = np.ndarray[Any, Any]
-_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
 class MirrorPages:
-    """Pages of one file of the driver's: their places and numbers."""
+    """Pages of one file of the driver's: their places and numbers; `array` is the shared array's token."""
 
-    file: FileName
+    array: str
+    file: SegmentName
     page: int
     slots: Array
     numbers: Array
 
     def part(self, chosen: Array) -> MirrorPages:
         """Return some of them."""
-        return MirrorPages(self.file, self.page, self.slots[chosen], self.numbers[chosen])
-
-    @property
-    def key(self) -> tuple[int, str]:
-        """Process and name of the file."""
-        return self.file.pid, self.file.name
+        return replace(self, slots=self.slots[chosen], numbers=self.numbers[chosen])
 
 
 class Mirror:
     """A copy of a file of the driver's, as far as it was asked for."""
 
-    def __init__(self, file: FileName, page: int) -> None:
-        self.page, count = page, file.nbytes // page
-        name = f"windrow-mirror-{next(_numbers)}"
-        self.data, self.index = PageFile(name, file.nbytes), PageFile(f"{name}i", 8 * count)
-        space = AddressRange(8 * count, write=True)
-        space.map(0, 8 * count, self.index.descriptor, 0)
-        self.held: Array = space.bytes.view(np.int64)
+    def __init__(self, file: SegmentName, page: int) -> None:
+        self.page = page
+        self.data = PageFile.create("mirror", file.nbytes)
+        self.index = PageFile.create("mirror-index", 8 * (file.nbytes // page))
+        self.held: Array = self.index.memory.view(np.int64)
 
     def put(self, slots: Array, numbers: Array, raw: Bytes) -> None:
         """Write pages that have come."""
         for at, slot in enumerate(slots.tolist()):
             self.held[slot] = 0
-            self.data.write(raw[at * self.page : (at + 1) * self.page], slot * self.page)
+            self.data.write(raw[at * self.page : (at + 1) * self.page].data, slot * self.page)
         self.held[slots] = numbers
 
     def read(self, slots: Array) -> Bytes:
         """Return pages, one after the other."""
-        return read_pages(self.data.descriptor, self.page, slots)
+        return read_pages(self.data.name.descriptor, self.page, slots)
 
 
 def read_pages(descriptor: int, page: int, slots: Array) -> Bytes:
@@ -82,20 +75,19 @@ class Mirrors:
     def __init__(self, fetch: Callable[[list[MirrorPages]], None]) -> None:
         self._fetch = fetch
         self._lock = threading.RLock()
-        self._mirrors: dict[tuple[int, str], Mirror] = {}
+        self._mirrors: dict[bytes, Mirror] = {}
         self._pending: dict[int, list[Callable[[BaseException | None], None]]] = {}
 
-    def open(self, file: FileName, page: int) -> tuple[FileName, FileName]:
+    def open(self, file: SegmentName, page: int) -> tuple[SegmentName, SegmentName]:
         """Return a file's mirror, and the file that says what is in it."""
         with self._lock:
             mirror = self._mirror(file, page)
             return mirror.data.name, mirror.index.name
 
-    def _mirror(self, file: FileName, page: int) -> Mirror:
-        key = (file.pid, file.name)
-        if key not in self._mirrors:
-            self._mirrors[key] = Mirror(file, page)
-        return self._mirrors[key]
+    def _mirror(self, file: SegmentName, page: int) -> Mirror:
+        if file.token not in self._mirrors:
+            self._mirrors[file.token] = Mirror(file, page)
+        return self._mirrors[file.token]
 
     def ensure(self, wanted: Sequence[MirrorPages], done: Callable[[BaseException | None], None]) -> None:
         """Have pages fetched that aren't here; `done` is called once all are, maybe at once."""
@@ -130,7 +122,7 @@ class Mirrors:
         with self._lock:
             counter = _Counter(lambda error: done(None, error) if error else done(self._join(wanted), None))
             for each in wanted:
-                mirror = self._mirrors.get(each.key)
+                mirror = self._mirrors.get(each.file.token)
                 held = None if mirror is None else mirror.held[each.slots] == each.numbers
                 for at, number in enumerate(each.numbers.tolist()):
                     if held is not None and held[at]:
@@ -142,7 +134,7 @@ class Mirrors:
         counter.count(None)
 
     def _join(self, wanted: Sequence[MirrorPages]) -> Bytes:
-        return np.concatenate([self._mirrors[each.key].read(each.slots) for each in wanted])
+        return np.concatenate([self._mirrors[each.file.token].read(each.slots) for each in wanted])
 
     def arrived(self, wanted: MirrorPages, raw: Bytes | None, error: BaseException | None = None) -> None:
         """Take pages that have come, or note that they can't be had."""
@@ -153,15 +145,15 @@ class Mirrors:
         for call in callbacks:
             call(error)
 
-    def drop(self, pid: int, name: str) -> None:
+    def drop(self, token: bytes) -> None:
         """Give a file's copy back: the driver has let go of it."""
         with self._lock:
-            self._mirrors.pop((pid, name), None)
+            self._mirrors.pop(token, None)
 
-    def free(self, pid: int, name: str, slots: Array) -> None:
+    def free(self, token: bytes, slots: Array) -> None:
         """Give back the memory of pages that no version has."""
         with self._lock:
-            mirror = self._mirrors.get((pid, name))
+            mirror = self._mirrors.get(token)
             if mirror is not None:
                 mirror.held[slots] = 0
                 for slot in slots.tolist():

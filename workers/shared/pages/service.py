@@ -5,7 +5,6 @@ That rank, of those that live, is the host's keeper.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -14,10 +13,12 @@ import numpy as np
 
 from ....graph.errors import ClusterError
 from ...wire.page_messages import AddNoted, DropMirror, EnsurePages, FreePages, LocatePages, OpenMirrors, ReadPages
-from ..shared_objects import map_file, read, write
+from ..host_copies import find_keeper
+from ..object_segments import read, write
+from ..segment import AddressRange, SegmentName
 from .additions import receive
 from .directory import DRIVER, Directory
-from .files import AddressRange, FileName, PageFile
+from .files import PageFile
 from .mirrors import MirrorPages, Mirrors, read_pages
 from .positions import pages_of
 from .snapshot import PageTable, map_pages
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from .snapshot import PageLayout, SharedSnapshot
 
 Array = np.ndarray[Any, Any]
-IN_PLACE = ("own", "map")
-"""Ways of reading another's memory without asking for it."""
 BATCH = 1 << 23
 """Bytes of pages in one answer."""
 TRIES = 20
@@ -47,25 +46,24 @@ class PageService:
     """
 
     def __init__(self, calls: Calls, transport: Transport) -> None:
-        self.rank, self._calls, self._peers = transport.rank, calls, transport.peers
+        self.rank, self._calls, self._transport = transport.rank, calls, transport
         self.directory = Directory()
         self.mirrors = Mirrors(self._fetch)
         self.sent: dict[str, int] = {}
         """Bytes of pages that went to other ranks, by the array's token."""
-        self._dead: set[int] = set()
         calls.serve(AddNoted, self._on_add)
         calls.serve(LocatePages, self._on_locate)
         calls.serve(ReadPages, self._on_read)
         calls.serve(OpenMirrors, self._on_open)
         calls.serve(EnsurePages, self._on_ensure)
-        calls.serve(DropMirror, lambda question: self.mirrors.drop(question.message.pid, question.message.name))
+        calls.serve(DropMirror, lambda question: self.mirrors.drop(question.message.token))
         calls.serve(FreePages, self._on_free)
-        calls.when_lost(self._lose)
+        calls.when_lost(self.directory.lose)
 
     @property
     def near(self) -> bool:
         """Whether the driver's memory can be mapped."""
-        return self._peers[DRIVER].route in IN_PLACE
+        return self._transport.peers[DRIVER].in_place
 
     def close(self) -> None:
         """Give up nothing: whoever reads pages holds them."""
@@ -79,7 +77,7 @@ class PageService:
         if not layout.spread:
             return layout.over(self._read_for_once(layout, table, touched))
         for attempt in range(TRIES):
-            keeper = self._keeper()
+            keeper = find_keeper(self._transport, self._calls)
             try:
                 return layout.over(self._mirrored(snapshot, keeper, touched))
             except (ClusterError, OSError):
@@ -88,17 +86,12 @@ class PageService:
                 time.sleep(PAUSE)  # the keeper has died, which this rank hasn't heard yet
         raise ClusterError("a shared array's pages were not to be had")
 
-    def _keeper(self) -> int:
-        """Return the first rank of this host that lives."""
-        near = (p.rank for p in self._peers if p.rank == self.rank or p.route in IN_PLACE)
-        return min(rank for rank in near if rank not in self._dead)
-
     def _read_for_once(self, layout: PageLayout, table: PageTable, touched: Array) -> Array:
         space = AddressRange(layout.pages * layout.page, private=True)
         raw = space.bytes.reshape(-1, layout.page)
-        for each, places in _wanted(table, layout.page, touched):
+        for each, places in _wanted(layout, table, touched):
             for part in _batches(each):
-                pages = self._calls.ask(DRIVER, ReadPages(layout.token, [each.part(part)]))
+                pages = self._calls.ask(DRIVER, ReadPages([each.part(part)]))
                 raw[places[part]] = pages.reshape(-1, layout.page)
         return space.bytes
 
@@ -111,23 +104,15 @@ class PageService:
             view = snapshot.view = MappedVersion(layout, table, keeper, opened)
         missing = view.missing(table, touched)
         if len(missing):
-            self._calls.ask(keeper, EnsurePages([each for each, _ in _wanted(table, layout.page, missing)]))
+            self._calls.ask(keeper, EnsurePages([each for each, _ in _wanted(layout, table, missing)]))
         return view.bytes
 
     # ---------------------------------------------------------------- telling, on compute threads
 
     def tell(self, key: str, block: int, noted: Noted, attempt: int) -> None:
         """Tell the driver what a block has added; from its host it maps it, else it is sent."""
-        token = os.urandom(16)
-        was_mapped = False
-        if self.near:
-            descriptor, nbytes = write(noted, token)
-            try:
-                name = FileName(os.getpid(), descriptor, "windrow-shared", nbytes)
-                was_mapped = self._calls.ask(DRIVER, AddNoted(key, block, attempt, name, token))
-            finally:
-                os.close(descriptor)
-        if not was_mapped:
+        segment = write(noted) if self.near else None
+        if segment is None or not self._calls.ask(DRIVER, AddNoted(key, block, attempt, segment.name)):
             self._calls.ask(DRIVER, AddNoted(key, block, attempt, noted))
 
     # ---------------------------------------------------------------- fetching, on threads of the keeper's
@@ -166,7 +151,7 @@ class PageService:
             for part in _batches(each):
                 mine = each.part(part)
                 try:
-                    raw = self._calls.ask(source, ReadPages(_token_of(each), [mine]))
+                    raw = self._calls.ask(source, ReadPages([mine]))
                 except BaseException as error:
                     if source == DRIVER:
                         self.mirrors.arrived(mine, None, error)
@@ -179,16 +164,13 @@ class PageService:
 
     def _on_add(self, question: Question[AddNoted]) -> None:
         message, noted = question.message, question.message.noted
-        if isinstance(noted, FileName):
+        if isinstance(noted, SegmentName):
             try:
-                descriptor = noted.open()
+                memory = noted.map()
             except OSError:
                 question.reply(False)
                 return
-            try:
-                noted = read(map_file(descriptor), message.token)
-            finally:
-                os.close(descriptor)
+            noted = read(memory, noted.token)
         receive(message.key, message.block, noted, message.attempt)
         question.reply(True)
 
@@ -196,13 +178,14 @@ class PageService:
         question.reply(self.directory.where(question.rank, question.message.numbers))
 
     def _on_read(self, question: Question[ReadPages]) -> None:
-        token, wanted = question.message.token, question.message.wanted
+        wanted = question.message.wanted
+        array = wanted[0].array
 
         def done(raw: Bytes | None, error: BaseException | None) -> None:
             if raw is None:
                 question.fail(error or ClusterError("pages of a shared array are not here"))
                 return
-            self.sent[token] = self.sent.get(token, 0) + raw.nbytes
+            self.sent[array] = self.sent.get(array, 0) + raw.nbytes
             question.reply(raw)
 
         if self.rank == DRIVER:
@@ -224,31 +207,19 @@ class PageService:
 
     def _on_free(self, question: Question[FreePages]) -> None:
         pages = question.message
-        self.mirrors.free(pages.pid, pages.name, pages.slots)
-
-    def _lose(self, ranks: tuple[int, ...]) -> None:
-        self._dead.update(ranks)
-        self.directory.lose(ranks)
+        self.mirrors.free(pages.token, pages.slots)
 
 
 class MappedVersion:
     """A version's pages in the copies that a host's keeper has."""
 
     def __init__(
-        self, layout: PageLayout, table: PageTable, keeper: int, opened: list[tuple[FileName, FileName]]
+        self, layout: PageLayout, table: PageTable, keeper: int, opened: list[tuple[SegmentName, SegmentName]]
     ) -> None:
         self.keeper = keeper
         mirrors = dict(zip(table.files, opened, strict=True))
         self.bytes = map_pages(layout, table, lambda file: mirrors[file][0].open()).bytes
-        self._held: list[Array] = []
-        for _, index in opened:
-            descriptor = index.open()
-            try:
-                space = AddressRange(index.nbytes)
-                space.map(0, index.nbytes, descriptor, 0)
-            finally:
-                os.close(descriptor)
-            self._held.append(space.bytes.view(np.int64))
+        self._held: list[Array] = [index.map().view(np.int64) for _, index in opened]
 
     def missing(self, table: PageTable, touched: Array) -> Array:
         """Return which pages haven't come."""
@@ -260,12 +231,13 @@ class MappedVersion:
         return touched[absent]
 
 
-def _wanted(table: PageTable, page: int, touched: Array) -> list[tuple[MirrorPages, Array]]:
+def _wanted(layout: PageLayout, table: PageTable, touched: Array) -> list[tuple[MirrorPages, Array]]:
     """Return what to ask for, by files, with the pages that it is."""
     requests = []
     for k in np.unique(table.file[touched]).tolist():
         mine = touched[table.file[touched] == k]
-        requests.append((MirrorPages(table.files[k], page, table.slot[mine], table.number[mine]), mine))
+        slots, numbers = table.slot[mine], table.number[mine]
+        requests.append((MirrorPages(layout.token, table.files[k], layout.page, slots, numbers), mine))
     return requests
 
 
@@ -274,13 +246,9 @@ def _batches(wanted: MirrorPages) -> list[Array]:
     return [np.arange(at, min(at + each, len(wanted.slots))) for at in range(0, len(wanted.slots), each)]
 
 
-def _token_of(wanted: MirrorPages) -> str:
-    return wanted.file.name.split("-")[2]
-
-
 def _read_own(wanted: MirrorPages) -> Array:
     """Return pages of a file that this process has."""
-    page_file = PageFile.own.get(wanted.file.name)
-    if page_file is None or wanted.file.pid != os.getpid():
+    page_file = PageFile.own.get(wanted.file.token)
+    if page_file is None:
         raise ClusterError("a version of a shared array is gone: the driver has let go of it")
-    return read_pages(page_file.descriptor, wanted.page, wanted.slots)
+    return read_pages(page_file.name.descriptor, wanted.page, wanted.slots)

@@ -14,9 +14,10 @@ import numpy as np
 
 from ....graph.errors import ClusterError
 from ...rank.task_context import own_rank
+from ..segment import AddressRange, SegmentName
 from ..shared_objects import Leaving
 from . import additions, compiled
-from .files import AddressRange, FileName, pieces, runs
+from .files import pieces, runs
 from .positions import integers
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class PageLayout:
 class PageTable:
     """Where the pages of a version lie: for each its file, its place there, and a number that no other page has."""
 
-    files: tuple[FileName, ...]
+    files: tuple[SegmentName, ...]
     file: Array
     slot: Array
     number: Array
@@ -151,13 +152,13 @@ class SharedSnapshot(Paged, Leaving):
             return rank.pages.ready(self, index)
         with self._lock:
             if self._mapped is None:
-                space = _adopt(self._layout, self.table) or map_pages(self._layout, self.table, FileName.open)
+                space = _adopt(self._layout, self.table) or map_pages(self._layout, self.table, SegmentName.open)
                 weakref.finalize(self, _set_aside, self._layout.token, self.table, space).atexit = False
                 self._mapped = self._layout.over(space.bytes)
             return self._mapped
 
 
-def map_pages(layout: PageLayout, table: PageTable, open_file: Callable[[FileName], int]) -> AddressRange:
+def map_pages(layout: PageLayout, table: PageTable, open_file: Callable[[SegmentName], int]) -> AddressRange:
     """Return the addresses at which a version's pages lie, one after the other, read-only."""
     space = AddressRange(layout.pages * layout.page)
     _map_some(space, layout, table, np.arange(layout.pages), open_file)
@@ -165,7 +166,7 @@ def map_pages(layout: PageLayout, table: PageTable, open_file: Callable[[FileNam
 
 
 def _map_some(
-    space: AddressRange, layout: PageLayout, table: PageTable, chosen: Array, open_file: Callable[[FileName], int]
+    space: AddressRange, layout: PageLayout, table: PageTable, chosen: Array, open_file: Callable[[SegmentName], int]
 ) -> None:
     """Map some pages, in order."""
     opened: dict[int, int] = {}
@@ -204,7 +205,7 @@ def _adopt(layout: PageLayout, table: PageTable) -> AddressRange | None:
     known = {file: k for k, file in enumerate(dict.fromkeys((*before.files, *table.files)))}
     was, now = (np.array([known[file] for file in each.files])[each.file] for each in (before, table))
     changed = np.flatnonzero((was != now) | (before.slot != table.slot))
-    _map_some(space, layout, table, changed, FileName.open)
+    _map_some(space, layout, table, changed, SegmentName.open)
     return space
 
 

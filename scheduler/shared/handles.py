@@ -1,0 +1,58 @@
+"""Handles of what all ranks share: made once for all scripts, and let go of with the last reference."""
+
+from __future__ import annotations
+
+import pickle
+import weakref
+from typing import TYPE_CHECKING, TypeVar
+
+from ..session.cluster import session
+from ..session.job import post
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..engine.engine import Engine
+
+Handle = TypeVar("Handle")
+
+
+class HandleKeeper:
+    """Keeps an object for all ranks that run the script."""
+
+    def __init__(self, handle: object) -> None:
+        self._handle: object = handle
+
+    def release(self) -> None:
+        """Let go of it."""
+        self._handle = None
+
+
+def make_once(what: str, make: Callable[[], Handle]) -> Handle:
+    """Make what all ranks know by a name; in SPMD mode rank 0 makes it, as long as any rank's script refers to it."""
+    current_session = session()
+    if current_session.place[1] == 1:
+        return make()
+
+    def create() -> tuple[bytes, HandleKeeper]:
+        original = make()
+        return pickle.dumps(original, 5), HandleKeeper(original)
+
+    packed, pin = current_session.hold_once(what, create)
+    handle: Handle = pickle.loads(packed)
+    weakref.finalize(handle, pin.release)
+    return handle
+
+
+def when_gone(handle: object, engine: Engine, act: Callable[[Engine], object]) -> None:
+    """Have an engine do something when nothing refers to a handle any more.
+
+    It is the engine's thread that does it, since a finalizer runs anywhere, so perhaps within a lock that is needed.
+    """
+    weakref.finalize(handle, _post, weakref.ref(engine), act).atexit = False
+
+
+def _post(reference: weakref.ref[Engine], act: Callable[[Engine], object]) -> None:
+    engine = reference()
+    if engine is not None:
+        post(engine, act)
