@@ -29,6 +29,8 @@ ShapeLike: TypeAlias = "int | np.integer[Any] | Sequence[int] | ArrayBase | np.n
 """A length, or one for each axis; None where a function has a shape of its own."""
 KeyLike: TypeAlias = "int | slice | EllipsisType | ArrayLike | tuple[Any, ...] | None"
 """What stands between brackets: positions, slices, masks, arrays of positions, or a tuple of these."""
+TableLike: TypeAlias = "ArrayLike | Mapping[str, ArrayLike]"
+"""What a table is written from: an array, or the columns by their names."""
 OutLike: TypeAlias = "ArrayBase | np.ndarray[Any, Any] | tuple[Any, ...] | None"
 """An array that takes the result, or a tuple of one."""
 WhereLike: TypeAlias = "ArrayLike | bool"

@@ -87,7 +87,7 @@ def rechunk(x: ArrayLike, chunks: ChunksLike = "auto") -> Array:
 
 
 def normalize_chunks(
-    chunks: ChunksLike,
+    chunks: Any,
     shape: tuple[int, ...] | None = None,
     limit: int | str | None = None,
     dtype: DTypeLike = None,

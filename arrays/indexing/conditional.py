@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
     """Return each element from the first array whose condition holds.
 
     Parameters

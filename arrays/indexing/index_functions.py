@@ -234,7 +234,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None, chunks: ChunksLike = 
     return nonzero(~tri(n, m, k - 1, dtype=bool, chunks=chunks))
 
 
-def _matrix(operation: str, arr: ArrayLike) -> tuple[int, int]:
+def _matrix(operation: str, arr: Any) -> tuple[int, int]:
     shape = tuple(arr.shape) if hasattr(arr, "shape") else np.shape(arr)
     if len(shape) != 2:
         raise ShapeError(bad(operation, "arr", shape, "a 2-D array"))

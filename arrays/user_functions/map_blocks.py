@@ -202,8 +202,8 @@ def target_axes(
     kept = [i for i in range(ndim) if i not in dropped]
     if new_axis is None and isinstance(chunks, tuple | list) and len(chunks) > len(kept):
         new_axis = range(len(chunks) - len(kept))
-    count = 0 if new_axis is None else 1 if is_integer(new_axis) else len(new_axis)
     several = new_axis if new_axis is None or is_integer(new_axis) else list(new_axis)
+    count = 0 if several is None else len(several) if isinstance(several, list) else 1
     added = check_axes(operation, several, len(kept) + count, "new_axis") if new_axis is not None else ()
     places = [i for i in range(len(kept) + count) if i not in added]
     return dict(zip(kept, places, strict=True)), len(kept) + count

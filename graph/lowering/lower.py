@@ -263,10 +263,10 @@ class _Writer:
     root: Expr
     homes: dict[str, str]
     sources: dict[str, Source]
-    inputs: dict[str, tuple[int, Expr]] = field(default_factory=dict)
-    values: list[Value] = field(default_factory=list)
-    written: dict[tuple[str, tuple[int | None, ...]], int] = field(default_factory=dict)
-    nodes: list[Expr] = field(default_factory=list)
+    inputs: dict[str, tuple[int, Expr]] = field(default_factory=lambda: {})
+    values: list[Value] = field(default_factory=lambda: [])
+    written: dict[tuple[str, tuple[int | None, ...]], int] = field(default_factory=lambda: {})
+    nodes: list[Expr] = field(default_factory=lambda: [])
 
     def stage(self) -> Stage:
         op = self.root.op

@@ -63,11 +63,11 @@ class Found:
 
     shape: tuple[int, ...]
     periodic: tuple[bool, ...]
-    items: list[Item] = field(default_factory=list[Item])
-    singles: list[StencilValue] = field(default_factory=list[StencilValue])
-    places: dict[str, Where] = field(default_factory=dict[str, Where])
-    margins: dict[str, Margins] = field(default_factory=dict[str, Margins])
-    filled: dict[int, Fills] = field(default_factory=dict[int, Fills])
+    items: list[Item] = field(default_factory=lambda: [])
+    singles: list[StencilValue] = field(default_factory=lambda: [])
+    places: dict[str, Where] = field(default_factory=lambda: {})
+    margins: dict[str, Margins] = field(default_factory=lambda: {})
+    filled: dict[int, Fills] = field(default_factory=lambda: {})
     blocks: Grid | None = None
 
     def arg(self, place: Where, at: Offset) -> Arg:

@@ -49,7 +49,7 @@ class Options:
     memory: str | None = None
     transport: str | None = None
     spmd: bool = False
-    words: list[str] = field(default_factory=list[str])
+    words: list[str] = field(default_factory=lambda: [])
 
     @property
     def given(self) -> bool:

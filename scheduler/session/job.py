@@ -43,14 +43,14 @@ class Job:
     stages: list[Stage]
     targets: list[str]
     results: list[Array] | None
-    reads: dict[str, Reads] = field(default_factory=dict[str, "Reads"])
-    sinks: dict[str, Array] = field(default_factory=dict[str, Array])
-    arrivals: SimpleQueue[Arrival | None] = field(default_factory=SimpleQueue[Arrival | None])
+    reads: dict[str, Reads] = field(default_factory=lambda: {})
+    sinks: dict[str, Array] = field(default_factory=lambda: {})
+    arrivals: SimpleQueue[Arrival | None] = field(default_factory=lambda: SimpleQueue())
     finished: bool = False
     error: BaseException | None = None
     total: int = 0
     done: int = 0
-    relied: list[Job] = field(default_factory=list["Job"])
+    relied: list[Job] = field(default_factory=lambda: [])
     """What makes the persisted arrays that the stages read."""
     cancelled: bool = False
     name: str = ""
@@ -65,9 +65,9 @@ class Job:
     begun: float = field(default_factory=time.monotonic)
     restore: Stage | None = None
     """What makes an array again from the copy that the target is; see `lineage_checkpoint`."""
-    returned: list[bytes] = field(default_factory=list[bytes])
+    returned: list[bytes] = field(default_factory=lambda: [])
     """What the members of a gang returned, pickled, rank by rank."""
-    claims: dict[str, Claim] = field(default_factory=dict[str, "Claim"])
+    claims: dict[str, Claim] = field(default_factory=lambda: {})
     held: bool = False
     listener: SimpleQueue[tuple[Job, Arrival | None]] | None = None
 

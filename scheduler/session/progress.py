@@ -268,7 +268,7 @@ class BarWatch:
     """What is said beside a bar: memory in use, and the rank and block that are late."""
 
     engine: Engine
-    since: dict[int, float] = field(default_factory=dict[int, float])
+    since: dict[int, float] = field(default_factory=lambda: {})
 
     def note(self) -> str:
         """Ask the engine; "" where it is too busy to answer."""

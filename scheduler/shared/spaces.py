@@ -69,9 +69,9 @@ class _Loan:
 
 @dataclass(eq=False)
 class _Store:
-    items: dict[Hashable, list[_Item]] = field(default_factory=dict["Hashable", list[_Item]])
-    waiting: list[Question[SpaceFind]] = field(default_factory=list["Question[SpaceFind]"])
-    named: list[Any] = field(default_factory=list[Any])
+    items: dict[Hashable, list[_Item]] = field(default_factory=lambda: {})
+    waiting: list[Question[SpaceFind]] = field(default_factory=lambda: [])
+    named: list[Any] = field(default_factory=lambda: [])
     """What objects name that were put here, such as shared ones: they are to be there as long as the space is."""
 
     def add(self, tag: Hashable, item: _Item) -> None:

@@ -71,7 +71,7 @@ class _Entry:
     spec: ArraySpec
     layout: PartLayout | None = None
     kept: int = 0
-    parts: dict[int, SharedSegment] = field(default_factory=dict[int, SharedSegment])
+    parts: dict[int, SharedSegment] = field(default_factory=lambda: {})
     undone: str = ""
 
     @property

@@ -79,7 +79,7 @@ class Beginning:
     """Another rank's wait for rank 0's word."""
 
     company: Company
-    _words: SimpleQueue[BeginScript] = field(default_factory=SimpleQueue[BeginScript])
+    _words: SimpleQueue[BeginScript] = field(default_factory=lambda: SimpleQueue())
 
     def begun(self, rank: Rank) -> None:
         """Listen; on the I/O thread."""

@@ -30,8 +30,8 @@ class CollectiveCall:
     """A collective call: who has come with what, until all have, or it fails."""
 
     begun: float
-    reports: dict[int, RankReport] = field(default_factory=dict[int, "RankReport"])
-    replies: dict[int, Reply] = field(default_factory=dict[int, "Reply"])
+    reports: dict[int, RankReport] = field(default_factory=lambda: {})
+    replies: dict[int, Reply] = field(default_factory=lambda: {})
     decided: threading.Event = field(default_factory=threading.Event)
     error: ClusterError | None = None
     packed: bytes | None = None

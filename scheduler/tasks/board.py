@@ -37,7 +37,7 @@ class RankCores:
     used: int = 0
     bytes: int = 0
     moved: float = 0.0
-    at: dict[int, TaskRecord] = field(default_factory=dict[int, TaskRecord])
+    at: dict[int, TaskRecord] = field(default_factory=lambda: {})
 
 
 class Board:

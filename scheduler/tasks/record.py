@@ -66,7 +66,7 @@ class Function:
     number: int
     packed: bytes
     name: str
-    known: set[int] = field(default_factory=set[int])
+    known: set[int] = field(default_factory=lambda: set())
 
 
 @dataclass(eq=False, slots=True)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ....workers.sources.formats.places import FilePlace
-    from ...typing import ArrayLike, ChunksLike, PathLike
+    from ...typing import ChunksLike, PathLike, TableLike
 
 __all__ = [
     "read_csv",
@@ -285,7 +285,7 @@ def _join(told: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def to_csv(
-    path: PathLike, x: ArrayLike, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
+    path: PathLike, x: TableLike, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
 ) -> None:
     """Compute arrays and write them as the columns of a folder of CSV files, which begin with the columns' names.
 

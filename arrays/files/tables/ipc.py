@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ....workers.sources.formats.places import FilePlace
-    from ...typing import ArrayLike, ChunksLike, PathLike
+    from ...typing import ChunksLike, PathLike, TableLike
 
 __all__ = [
     "read_feather",
@@ -170,7 +170,7 @@ def _read_lengths(place: FilePlace) -> tuple[Any, list[int]]:
 
 
 def to_ipc(
-    path: PathLike, x: ArrayLike, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
+    path: PathLike, x: TableLike, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
 ) -> None:
     """Compute arrays and write them as the columns of a folder of Arrow IPC files, a record batch for each chunk.
 

@@ -16,7 +16,7 @@ from .table_writer import write_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...typing import ArrayLike, ChunksLike, PathLike
+    from ...typing import ChunksLike, PathLike, TableLike
 
 __all__ = [
     "read_parquet",
@@ -135,7 +135,7 @@ def _known_nulls(names: list[str], footers: list[Any]) -> dict[str, int]:
 
 
 def to_parquet(
-    path: PathLike, x: ArrayLike, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
+    path: PathLike, x: TableLike, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
 ) -> None:
     """Compute arrays and write them as the columns of a folder of Parquet files, a row group for each chunk.
 

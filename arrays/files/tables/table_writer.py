@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...array import Array
-    from ...typing import ArrayLike, PathLike
+    from ...typing import PathLike, TableLike
     from ..glob import Options
 
 
 def write_table(
     operation: str,
     path: PathLike,
-    x: ArrayLike,
+    x: TableLike,
     overwrite: bool,
     ending: str,
     storage_options: Mapping[str, Any] | None,

@@ -37,7 +37,7 @@ class Version:
     files: tuple[PageFile, ...]
     table: PageTable
     shared: Shared
-    leases: weakref.WeakSet[Lease] = field(default_factory=weakref.WeakSet[Lease])
+    leases: weakref.WeakSet[Lease] = field(default_factory=lambda: weakref.WeakSet())
 
 
 class Pages:
