@@ -20,7 +20,7 @@ SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 FILES = sorted(
     path for folder in (*ROOMS, "tests", "examples", "benchmarks", "src") for path in (ROOT / folder).rglob("*.py")
 )
-LONGEST = 500
+LONGEST = 700
 LOOSE = 12
 """Files of a folder that a reader sees at once."""
 RESULT_WORDS = {"found", "told", "made", "given"}

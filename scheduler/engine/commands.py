@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.few import distinct
-from ...workers.sources import source_reader
 from ...workers.wire.protocol import Places, Run
+from .driver_reads import read_slab
 
 if TYPE_CHECKING:
-    from ..ledger.stage_record import Batch, StageRecord
+    from collections.abc import Iterable
+
+    from ..ledger.stage_record import Batch
 
 Array = np.ndarray[Any, Any]
 
@@ -19,10 +21,8 @@ Array = np.ndarray[Any, Any]
 def order(batch: Batch, sink: Array | None) -> Run:
     """Return the command for a batch; an exception is the user's array's, or file's, that can't be read."""
     record, tasks = batch.record, batch.tasks
-    data = record.stage.data
-    if data is not None:
-        fed = tuple(np.ascontiguousarray(_read(record, t)) for t in tasks.tolist())
-        return Run(batch.number, record.stage.token, tasks, batch.offsets, (), None, fed)
+    if record.stage.data is not None:
+        return feed(batch, [read_slab(record, task) for task in tasks.tolist()])
     inputs = []
     for edge in record.inputs:
         need = edge.reads.of(tasks)
@@ -32,14 +32,6 @@ def order(batch: Batch, sink: Array | None) -> Run:
     return Run(batch.number, record.stage.token, tasks, batch.offsets, tuple(inputs), sink)
 
 
-def _read(record: StageRecord, task: int) -> Array:
-    data = record.stage.data
-    assert data is not None
-    return join_blocks([source_reader.read(data, record.stage.grid.block_slices(b)) for b in record.stage.blocks(task)])
-
-
-def join_blocks(blocks: list[Array]) -> Array:
-    """Return a task's blocks one after the other, as they lie in its slab."""
-    if len(blocks) == 1:
-        return blocks[0]
-    return np.concatenate([np.ascontiguousarray(b).reshape(-1) for b in blocks], dtype=blocks[0].dtype)
+def feed(batch: Batch, slabs: Iterable[Array]) -> Run:
+    """Return the command for a batch whose slabs the driver has read."""
+    return Run(batch.number, batch.record.stage.token, batch.tasks, batch.offsets, (), None, tuple(slabs))

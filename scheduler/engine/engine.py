@@ -6,11 +6,14 @@ gives. Rank 0's own tasks take the same way, without the wire.
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import sys
 import threading
 import time
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +24,7 @@ from ...graph.errors import ClusterError
 from ...workers.rank.output import show
 from ...workers.rank.rank import Rank
 from ...workers.rank.urgency import request_short_timeslices
+from ...workers.wire.one_sided_messages import CoordinatorMessage
 from ...workers.wire.protocol import (
     Answered,
     Command,
@@ -28,7 +32,9 @@ from ...workers.wire.protocol import (
     Drop,
     Event,
     Failed,
+    GangOrder,
     Left,
+    Meet,
     NoComm,
     Output,
     Pong,
@@ -39,31 +45,32 @@ from ...workers.wire.protocol import (
     Setup,
     Stop,
 )  # fmt: skip
+from ...workers.wire.shared_messages import SpaceMessage
+from ...workers.wire.task_messages import BoardMessage
 from ...workers.wire.transport import RanksLost, Transport
 from ..admission.io_slots import find_ahead
 from ..ledger.ledger import Ledger
 from ..ledger.lineage_checkpoint import rebase
 from ..ledger.planning import Stopped
 from ..ledger.stage_record import Batch, ChunkState, StageRecord
-from ..session.job import Ask, Close, EndJob, Gathered, Job, Release, Request, Submit, Uncache, WatchRequest
+from ..session.job import Ask, Close, EndJob, Gathered, Job, Release, Request, Submit, Uncache, WatchRequest, post
 from ..session.job_index import Jobs
 from ..session.progress import warn_beside_bars
-from .commands import order
+from .commands import feed, order
 from .delivery import Delivery
-from .driver_reads import Feeder
-from .error_confirmation import Doubts
+from .driver_reads import SlowRead
+from .error_confirmation import UnconfirmedErrors
 from .failure import deadly_function, exception_of
-from .gang_commands import note_unmet, run_gangs
 from .heartbeat import Heartbeat
-from .lazy_services import offer_services
 from .spiller import Spiller
-from .stage_registry import Definitions
+from .stage_registry import StageRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...graph.chunks.grid import Index
     from ...graph.lowering.stage import Stage
+    from ..ledger.gangs import GangRun
 
 log = logging.getLogger("windrow")
 Array = np.ndarray[Any, Any]
@@ -108,21 +115,24 @@ class Engine:
         self.jobs = Jobs()
         self.sinks: dict[str, Array] = {}
         """Users' own results, by stage, where kernels may write straight into them."""
-        self.spiller = Spiller(self)
-        self.feeder = Feeder(self)
-        self.delivery, self.doubts = Delivery(self), Doubts(self)
-        self.definitions = Definitions(transport.size, self.send)
-        offer_services(self)
-        self.before: list[Callable[[Sequence[Stage]], None]] = []
+        self.spiller = Spiller(self.ledger, transport, self.send, self.recall, self.fail)
+        self.delivery = Delivery(self.ledger, transport, self.local, self._fail_soon)
+        self.unconfirmed = UnconfirmedErrors(self.send)
+        self.registry = StageRegistry(transport.size, self.send)
+        calls = self.local.calls  # what answers ranks' questions is loaded when the first one comes: few jobs need it
+        calls.offer(CoordinatorMessage, lambda: _load("..shared.symmetric").Coordinator(self))
+        calls.offer(SpaceMessage, lambda: _load("..shared.spaces").Spaces(self))
+        calls.offer(BoardMessage, lambda: _load("..tasks.dispatcher").Dispatcher(self))
+        self.on_submit: list[Callable[[Sequence[Stage]], None]] = []
         """Who is told of stages that are about to be computed."""
-        self.after: list[Callable[[Sequence[tuple[int, bool]]], None]] = []
+        self.on_batch_end: list[Callable[[Sequence[tuple[int, bool]]], None]] = []
         """Who is told of batches that have ended, and whether what they made counts; on the engine's thread."""
-        self.anew: list[Callable[[StageRecord], None]] = []
+        self.on_gang_retry: list[Callable[[StageRecord], None]] = []
         """Who is told of a rank program that came to nothing, though no rank was lost, and is to run again."""
-        self.last: list[Callable[[], None]] = []
+        self.on_exit: list[Callable[[], None]] = []
         """What is waited for when the process ends, before the cluster is closed."""
-        self.delays: list[Callable[[], float]] = []
-        """Who is to be asked again without a message, and in how many seconds."""
+        self.max_waits: list[Callable[[], float]] = []
+        """In how many seconds the loop has to turn again, though no message comes."""
         self.heartbeat = Heartbeat(transport, heartbeat)
         self.losses: list[str] = []
         self.returned: dict[str, list[bytes]] = {}
@@ -189,12 +199,12 @@ class Engine:
 
     def _note_ended(self) -> None:
         ended, self.ledger.ended = self.ledger.ended, []
-        for each in self.after if ended else ():
+        for each in self.on_batch_end if ended else ():
             each(ended)
 
     def _patience(self) -> float:
         idle = self.transport.size == 1 and not self.ledger.batches and self.ledger.ready.turns.held_up is None
-        return min([IDLE if idle else 0.05, *(delay() for delay in self.delays)])
+        return min([IDLE if idle else 0.05, *(wait() for wait in self.max_waits)])
 
     def _leave(self) -> None:
         for job in self.jobs:
@@ -211,7 +221,7 @@ class Engine:
             self.local.handle(command)
             return
         if isinstance(command, Run):
-            self.definitions.before(rank, command.token)
+            self.registry.announce(rank, command.token)
         self.transport.send(rank, command)
 
     # ---------------------------------------------------------------- requests
@@ -271,7 +281,7 @@ class Engine:
             raise ClusterError("a persisted array was released while a computation that reads it began")
         new = self.ledger.add(stages, self.shared, reads, stop)
         self.local.blas.before(stages)
-        self.definitions.enter(new, self.ledger.alive)
+        self.registry.enter(new, self.ledger.alive)
         for job in jobs:
             self.jobs.add(job)
             job.stages, job.reads, job.relied = [], {}, []
@@ -326,12 +336,12 @@ class Engine:
             self.send(rank, Recall(tuple(b.number for b in asked if b.rank == rank), unwanted))
 
     def _forget(self) -> None:
-        self.definitions.enter(rebase(self.ledger), self.ledger.alive)
+        self.registry.enter(rebase(self.ledger), self.ledger.alive)
         gone = tuple(self.ledger.forget())
         if not len(self.jobs) and not self.ledger.batches:  # chunks that are made again have no job
             self.local.blas.after()
         if gone:
-            self.definitions.forget(gone, self.ledger.alive)
+            self.registry.forget(gone, self.ledger.alive)
 
     # ---------------------------------------------------------------- events
 
@@ -363,19 +373,18 @@ class Engine:
             if done is not None:
                 self._on_stored(*done)
         elif isinstance(event, Failed):
-            if event.batch in self.ledger.batches and self.doubts.weigh(event):
-                self._believe(event)
+            self._weigh(event)
         elif isinstance(event, Refused):
             self._refuse(event.batch)
         elif isinstance(event, NoComm):
-            note_unmet(self, event.gang)
+            self._on_unmet(event.gang)
         elif isinstance(event, Left):
             self.ledger.strays.add(self.ledger, event.batch)
         elif isinstance(event, Output):
             show(event.stream, event.text)
         elif not isinstance(event, Pong):
             self.spiller.take(event)
-        elif (failed := self.doubts.answer(event)) is not None and failed.batch in self.ledger.batches:
+        elif (failed := self.unconfirmed.answer(event)) is not None and failed.batch in self.ledger.batches:
             self._believe(failed)
 
     def _refuse(self, number: int) -> None:
@@ -384,8 +393,16 @@ class Engine:
         self.ledger.note_refused(number)
         self.ledger.plan()
         if run is not None and whole and run.record.nwaiting:
-            for each in self.anew:
+            for each in self.on_gang_retry:
                 each(run.record)
+
+    def _on_unmet(self, number: int) -> None:
+        """Have all gangs come to nothing, and be joined anew: some rank has found no communicator for one."""
+        if (run := self.ledger.gangs.of(number)) is not None:
+            self.ledger.gangs.note_unmet(self.ledger, run)
+            for rank, alive in enumerate(self.ledger.alive):
+                if alive and rank not in run.ranks:
+                    self.send(rank, Recall((number,)))
 
     def _on_stored(self, record: StageRecord, tasks: Index) -> None:
         token = record.stage.token
@@ -404,6 +421,16 @@ class Engine:
             self.jobs.finish(job)
             job.tell()
 
+    def _weigh(self, event: Failed) -> None:
+        """Take an error of a batch; one of a gang's member may come from the loss of another."""
+        if event.batch not in self.ledger.batches:
+            return
+        run = self.ledger.gangs.of(event.batch)
+        if run is not None and run.broken:
+            self._refuse(event.batch)
+        elif run is None or self.unconfirmed.confirm(event, run):
+            self._believe(event)
+
     def _believe(self, event: Failed) -> None:
         batch = self.ledger.batches[event.batch]
         stage = batch.record.stage
@@ -421,6 +448,10 @@ class Engine:
             self._unhold(job)
         self.ledger.plan()
 
+    def _fail_soon(self, record: StageRecord, tasks: Index, error: BaseException) -> None:
+        """Have the engine's thread call `fail`; from any thread."""
+        post(self, lambda engine: engine.fail(record, tasks, error))
+
     def _on_lost(self, ranks: tuple[int, ...]) -> None:
         for rank in ranks:
             if not self.ledger.alive[rank]:
@@ -430,7 +461,8 @@ class Engine:
             self.losses.append(f"rank {rank} (host {peer.host}, pid {peer.pid}) was lost: {cost}")
             warn_beside_bars(self.losses[-1])
         self.local.lose(ranks)
-        self.doubts.lose(ranks)
+        for number in self.unconfirmed.lose(ranks):
+            self._refuse(number)
         self.spiller.on_lost(ranks)
         self._recalled = {(number, why) for number, why in self._recalled if number in self.ledger.batches}
         self.jobs.watch_again(self.ledger.records)
@@ -461,7 +493,7 @@ class Engine:
             self._give_up_deadly()
         now, busy = time.monotonic(), self.ledger.busy
         late = [not self.shared and busy(rank) > 0 and now - t > LATE for rank, t in enumerate(self._moved)]
-        run_gangs(self)
+        self._run_gangs()
         for depth in (1, 2):
             for rank, threads in enumerate(self.ledger.threads):
                 if not self.ledger.alive[rank] or (depth == 2 and late[rank] and not self.ledger.ready.light):
@@ -488,13 +520,54 @@ class Engine:
                 self.send(rank, Drop(owner, source))
 
     def _start(self, batch: Batch) -> None:
-        if batch.record.stage.data is not None and batch.record.slow:
-            self.feeder.feed(batch)
+        stage = batch.record.stage
+        if stage.data is not None and batch.record.slow:
+            SlowRead(batch.record, batch.tasks, partial(self._feed, batch))
             return
         try:
-            command = order(batch, self.sinks.get(batch.record.stage.token))
+            command: Run | BaseException = order(batch, self.sinks.get(stage.token))
         except Exception as error:  # the user's array or file could not be read
-            self.ledger.note_refused(batch.number)
-            self.fail(batch.record, batch.tasks, error)
+            command = error
+        self._give(batch, command)
+
+    def _feed(self, batch: Batch, slabs: Sequence[Array], error: BaseException | None) -> None:
+        """Have a batch run now that an I/O thread, which calls this, has read what it takes."""
+        command = feed(batch, slabs) if error is None else error
+        post(self, lambda engine: engine._give(batch, command))
+
+    def _give(self, batch: Batch, command: Run | BaseException) -> None:
+        """Hand a batch to its rank; an exception says why it can't run."""
+        if batch.number not in self.ledger.batches:  # its rank was lost meanwhile
             return
-        self.send(batch.rank, command)
+        if isinstance(command, Run):
+            self.send(batch.rank, command)
+        else:
+            self.ledger.note_refused(batch.number)
+            self.fail(batch.record, batch.tasks, command)
+
+    def _run_gangs(self) -> None:
+        """Start the gangs that are ready; have those that came to nothing stop waiting."""
+        ledger = self.ledger
+        for run in ledger.gangs.runs:
+            if (late := run.overdue()) is not None:
+                ledger.gangs.break_up(ledger, run)
+                self.fail(run.record, np.arange(run.record.ntasks), late)
+            if run.broken:
+                self.recall(run.left(ledger.batches))
+        while (started := ledger.gangs.take(ledger)) is not None:
+            self._start_gang(started)
+
+    def _start_gang(self, run: GangRun) -> None:
+        """Have all ranks make a communicator for a gang, and its members run."""
+        alive = self.ledger.alive
+        gang = GangOrder(run.number, run.base, run.epoch, run.ranks, run.record.ntasks, sum(alive) == 1)
+        self.returned.pop(run.record.stage.token, None)
+        for batch in run.batches:
+            self.send(batch.rank, replace(order(batch, None), gang=gang))
+        for rank, is_alive in enumerate(alive):
+            if is_alive and rank not in run.ranks:
+                self.send(rank, Meet(gang))
+
+
+def _load(module: str) -> Any:
+    return importlib.import_module(module, __package__)

@@ -8,37 +8,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...workers.wire.protocol import Failed, Ping, Pong
+from ...workers.wire.protocol import Command, Failed, Ping, Pong
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from .engine import Engine
+    from ..ledger.gangs import GangRun
 
 
-class Doubts:
-    """Keeps such errors until they can be believed."""
+class UnconfirmedErrors:
+    """Keeps such errors until they can be believed; asks ranks by `send(rank, command)`."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, send: Callable[[int, Command], None]) -> None:
+        self._send = send
         self._open: dict[int, tuple[Failed, set[int]]] = {}
         self._number = 0
 
-    def weigh(self, event: Failed) -> bool:
-        """Tell whether an error is believed at once; else others are asked, or it is known to come from a loss."""
-        run = self.engine.ledger.gangs.of(event.batch)
-        if run is None:
-            return True
-        if run.broken:
-            self._refuse(event)
-            return False
+    def confirm(self, event: Failed, run: GangRun) -> bool:
+        """Tell whether a member's error is believed at once; else the others are asked."""
         others = {rank for rank in run.ranks if rank not in (0, event.rank)}
         if not others:
             return True
         self._number += 1
         self._open[self._number] = event, others
         for rank in others:
-            self.engine.send(rank, Ping(self._number))
+            self._send(rank, Ping(self._number))
         return False
 
     def answer(self, pong: Pong) -> Failed | None:
@@ -50,12 +44,8 @@ class Doubts:
             return event
         return None
 
-    def lose(self, ranks: Iterable[int]) -> None:
-        """Note that ranks are lost: errors that have been doubted come from that."""
+    def lose(self, ranks: Iterable[int]) -> list[int]:
+        """Note that ranks are lost; return the batches whose errors come from that."""
         lost = set(ranks)
-        for number in [n for n, (event, others) in self._open.items() if lost & {event.rank, *others}]:
-            self._refuse(self._open.pop(number)[0])
-
-    def _refuse(self, event: Failed) -> None:
-        self.engine.ledger.note_refused(event.batch)
-        self.engine.ledger.plan()
+        numbers = [number for number, (event, others) in self._open.items() if lost & {event.rank, *others}]
+        return [self._open.pop(number)[0].batch for number in numbers]

@@ -22,11 +22,14 @@ from ..session.html import size_text
 from .failure import out_of_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...graph.chunks.grid import Index
     from ...workers.memory.pressure import Shortage
+    from ...workers.wire.protocol import Command
+    from ...workers.wire.transport import Transport
     from ..ledger.ledger import Ledger
-    from ..ledger.stage_record import StageRecord
-    from .engine import Engine
+    from ..ledger.stage_record import Batch, StageRecord
 
 log = logging.getLogger("windrow")
 PART = 8
@@ -53,10 +56,26 @@ class _Pending:
 
 
 class Spiller:
-    """Makes room; what running batches and gangs read stays where it is."""
+    """Makes room; what running batches and gangs read stays where it is.
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    Parameters
+    ----------
+    ledger, transport : Ledger, Transport
+        The engine's.
+    send, recall, fail : callable
+        What the engine has ranks do, takes back from them, and gives up: `Engine.send`, `recall` and `fail`.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        transport: Transport,
+        send: Callable[[int, Command], None],
+        recall: Callable[[list[Batch], bool], None],
+        fail: Callable[[StageRecord, Index, BaseException], None],
+    ) -> None:
+        self._ledger, self._transport = ledger, transport
+        self._send, self._recall, self._fail = send, recall, fail
         self.pending: dict[int, _Pending] = {}
         self.pressed: dict[int, Shortage] = {}
         """Ranks that are short of memory beside their arenas, and how much."""
@@ -69,11 +88,11 @@ class Spiller:
 
     def most(self, rank: int, usual: int) -> int:
         """Return how many batches a rank may have beside others: one alone where memory is short."""
-        return usual if rank not in self.pressed else int(not self.engine.ledger.busy(rank))
+        return usual if rank not in self.pressed else int(not self._ledger.busy(rank))
 
     def relieve(self) -> None:
         """Act if memory is short, or if the engine is stuck: spill, else fail the jobs that wait."""
-        ledger = self.engine.ledger
+        ledger = self._ledger
         self._ease()
         if not ledger.only_gangs or self.pending:
             if ledger.batches and not self.pending:
@@ -93,7 +112,7 @@ class Spiller:
             self._give_up(stuck, needed, f"that{rounded} is more than the whole")
             return
         if ledger.evict():
-            self.engine.transport.wake()
+            self._transport.wake()
             return
         if self.why:
             self._give_up(
@@ -112,16 +131,16 @@ class Spiller:
 
     def _let_copy(self) -> None:
         """Wait for what is being gathered; but the user's thread may wait for what is held up before it copies more."""
-        turns, now = self.engine.ledger.ready.turns, time.monotonic()
+        turns, now = self._ledger.ready.turns, time.monotonic()
         if turns.held_up is None or now - self._stirred > 2 * COPYING:
             self._stirred = now
         elif now - self._stirred > COPYING:
             turns.let_go()
-            self.engine.transport.wake()
+            self._transport.wake()
 
     def _spill_ahead(self) -> None:
         """Spill what is held and nobody waits to read, where what is still to be held won't fit beside it."""
-        ledger, now = self.engine.ledger, time.monotonic()
+        ledger, now = self._ledger, time.monotonic()
         if now - self._looked < PAUSE:
             return
         self._looked = now
@@ -135,14 +154,14 @@ class Spiller:
             self._spill(rank, ledger.arenas[rank].size // PART, urgent=False, idle=True)
 
     def _spill(self, rank: int, nbytes: int, urgent: bool = True, idle: bool = False) -> None:
-        for record, tasks in victims(self.engine.ledger, rank, nbytes, idle):
+        for record, tasks in victims(self._ledger, rank, nbytes, idle):
             self._number += 1
             offsets = record.offset[tasks].copy()
             self.pending[self._number] = _Pending(rank, record, tasks, offsets, urgent)
             # Whatever becomes of them, nothing else comes to their places while they are being written.
-            self.engine.ledger.slabs.lend(-self._number, ((rank, offset) for offset in offsets.tolist()), ())
+            self._ledger.slabs.lend(-self._number, ((rank, offset) for offset in offsets.tolist()), ())
             sizes = record.bytes[tasks]
-            self.engine.send(rank, Spill(self._number, record.stage.token, tasks, offsets, sizes))
+            self._send(rank, Spill(self._number, record.stage.token, tasks, offsets, sizes))
 
     def take(self, event: Spilled | Pressed | Exceeded) -> None:
         """Take a rank's answer, or its word that memory is short, or that a function takes more than was said."""
@@ -155,7 +174,7 @@ class Spiller:
         pending = self.pending.pop(event.number, None)
         if pending is None:
             return
-        ledger = self.engine.ledger
+        ledger = self._ledger
         ledger.slabs.restore(-event.number, ledger.batches)
         if event.source >= 0:
             self.why, self._taken = "", True
@@ -176,12 +195,12 @@ class Spiller:
             self.pressed.pop(event.rank, None)
             return
         self.pressed[event.rank] = event.shortage
-        batches = list(self.engine.ledger.given[event.rank].values())
-        self.engine.recall([batch for batch in batches if batch.record.stage.gang is None][1:], unwanted=False)
+        batches = list(self._ledger.given[event.rank].values())
+        self._recall([batch for batch in batches if batch.record.stage.gang is None][1:], False)
         if self._warned:
             return
         self._warned = True
-        limit, peer = event.shortage.limit, self.engine.transport.peers[event.rank]
+        limit, peer = event.shortage.limit, self._transport.peers[event.rank]
         stages = ", ".join(dict.fromkeys(batch.record.stage.name for batch in batches)) or "nothing"
         log.warning(
             f"rank {event.rank} (host {peer.host}, pid {peer.pid}) is short of memory: "
@@ -192,17 +211,17 @@ class Spiller:
 
     def _restrain(self, event: Exceeded) -> None:
         """Have fewer tasks of a function at once, and those given back that are too many and haven't begun."""
-        ledger = self.engine.ledger
+        ledger = self._ledger
         if (batch := ledger.batches.get(event.batch)) is None:
             return
         ledger.promises.break_(event, batch.record.stage)
         for rank, batches in enumerate(ledger.given):
             mine = [b for b in batches.values() if b.record.stage.functions == batch.record.stage.functions]
-            self.engine.recall(mine[ledger.promises.most(batch.record, ledger.threads[rank]) :], unwanted=False)
+            self._recall(mine[ledger.promises.most(batch.record, ledger.threads[rank]) :], False)
 
     def _ease(self) -> None:
         """Have ranks that are short of memory spill, and give back what is free."""
-        ledger, now = self.engine.ledger, time.monotonic()
+        ledger, now = self._ledger, time.monotonic()
         if not self.pressed:
             self._warned &= bool(ledger.active)
             return
@@ -212,17 +231,17 @@ class Spiller:
             self._trimmed[rank] = now
             arena = ledger.arenas[rank]
             if all(
-                peer.same_node for peer in self.engine.transport.peers
+                peer.same_node for peer in self._transport.peers
             ):  # pages that a network card knows stay where they are
                 holes = np.array(arena.holes(), np.int64)
-                self.engine.send(rank, Trim(holes[:, 0], holes[:, 1]))
+                self._send(rank, Trim(holes[:, 0], holes[:, 1]))
             if not any(pending.rank == rank for pending in self.pending.values()):
                 missing = shortage.used - shortage.limit.nbytes + shortage.limit.nbytes // FAR
                 self._spill(rank, max(missing, arena.size // PART), urgent=False)
 
     def on_lost(self, ranks: tuple[int, ...]) -> None:
         """Forget what dead ranks were to spill."""
-        ledger = self.engine.ledger
+        ledger = self._ledger
         for number in [n for n, p in self.pending.items() if p.rank in ranks]:
             del self.pending[number]
             ledger.slabs.restore(-number, ledger.batches)
@@ -230,16 +249,16 @@ class Spiller:
             self.pressed.pop(rank, None)
 
     def _give_up(self, record: StageRecord, needed: int, why: str) -> None:
-        ledger = self.engine.ledger
+        ledger = self._ledger
         alive = [a for a, ok in zip(ledger.arenas, ledger.alive, strict=True) if ok]
         best = max(alive, key=lambda a: a.free)
         if ledger.ready.turns.held_up is record and ArenaAllocator.pad_size(needed) <= best.size:  # others can go on
             ledger.ready.turns.let_go()
-            self.engine.transport.wake()
+            self._transport.wake()
             return
         error = out_of_memory(record.stage, needed, best.free, best.size, why)
-        self.engine.fail(record, np.flatnonzero(record.state == ChunkState.READY), error)
-        self.engine.transport.wake()  # the next one that is stuck, if any, is looked at without another event
+        self._fail(record, np.flatnonzero(record.state == ChunkState.READY), error)
+        self._transport.wake()  # the next one that is stuck, if any, is looked at without another event
 
 
 def victims(ledger: Ledger, rank: int, nbytes: int, idle: bool = False) -> list[tuple[StageRecord, Index]]:

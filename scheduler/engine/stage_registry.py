@@ -17,34 +17,34 @@ if TYPE_CHECKING:
     from ...workers.wire.protocol import Command
 
 
-class Definitions:
+class StageRegistry:
     """Tells ranks of stages by `send(rank, command)`; rank 0 knows all of them at once, with the user's data."""
 
     def __init__(self, ranks: int, send: Callable[[int, Command], None]) -> None:
         self._send = send
-        self._untold: list[dict[str, Stage]] = [{} for _ in range(ranks)]
+        self._unannounced: list[dict[str, Stage]] = [{} for _ in range(ranks)]
 
     def enter(self, stages: Sequence[Stage], alive: Sequence[bool]) -> None:
         """Note stages that tasks will be run of."""
         if not stages:
             return
         self._send(0, Define(tuple(stages)))
-        for untold, lives in zip(self._untold[1:], alive[1:], strict=True):
+        for unannounced, lives in zip(self._unannounced[1:], alive[1:], strict=True):
             if lives:
-                untold.update((stage.token, stage) for stage in stages)
+                unannounced.update((stage.token, stage) for stage in stages)
 
-    def before(self, rank: int, token: str) -> None:
+    def announce(self, rank: int, token: str) -> None:
         """Tell a rank what it needs to run a task of a stage: all that it wasn't told."""
-        if token not in (untold := self._untold[rank]):
+        if token not in (unannounced := self._unannounced[rank]):
             return
-        stages = tuple(untold.values())
-        untold.clear()
+        stages = tuple(unannounced.values())
+        unannounced.clear()
         here = tuple(s if s.data is None or s.data.file is not None else replace(s, data=None) for s in stages)
         self._send(rank, Define(here))
 
     def forget(self, tokens: Sequence[str], alive: Sequence[bool]) -> None:
         """Have ranks forget stages; who was told nothing of them has nothing to forget."""
-        for rank, (untold, lives) in enumerate(zip(self._untold, alive, strict=True)):
-            known = tuple(token for token in tokens if untold.pop(token, None) is None)
+        for rank, (unannounced, lives) in enumerate(zip(self._unannounced, alive, strict=True)):
+            known = tuple(token for token in tokens if unannounced.pop(token, None) is None)
             if lives and known:
                 self._send(rank, Forget(known))

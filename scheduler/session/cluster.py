@@ -330,7 +330,7 @@ def _close_all() -> None:
     """Wait for what executors were given, which takes what finalizers would end; then close all clusters."""
     try:
         for engine in engines():
-            for finish in engine.last:
+            for finish in engine.on_exit:
                 finish()
     finally:  # Ctrl-C ends the wait
         for each in _clusters.copy():  # closing takes it out

@@ -227,7 +227,7 @@ class Session:
         return gather
 
     def _tell_engine(self, stages: Sequence[Stage]) -> None:
-        for each in self.engine.before:
+        for each in self.engine.on_submit:
             each(stages)
 
     def _gather(

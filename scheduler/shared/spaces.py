@@ -111,7 +111,7 @@ class Spaces:
         calls.serve(SpaceCame, self._on_came)
         calls.serve(SpaceTags, self._on_tags)
         calls.when_lost(self._on_lost)
-        engine.after.append(self._settle)
+        engine.on_batch_end.append(self._settle)
 
     def make(self, token: bytes) -> None:
         """Begin a space."""

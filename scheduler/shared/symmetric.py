@@ -100,9 +100,9 @@ class Coordinator:
         self.number = 0
         """That of the last death, as the ledger counts what has harmed gangs."""
         self._worker = SerialThread("windrow-arrays")
-        engine.before.append(note_use)
+        engine.on_submit.append(note_use)
         self.calls.when_lost(self._on_lost)
-        engine.anew.append(self._on_anew)
+        engine.on_gang_retry.append(self._on_retry)
         self.calls.serve(SyncArrays, lambda question: self._answer(question, self._sync))
         self.calls.serve(ReduceCopies, lambda question: self._answer(question, self._reduce))
         self.calls.serve(PutKept, self._put)
@@ -306,7 +306,7 @@ class Coordinator:
         if self.entries:
             self.engine.losses += self._take_back(f"rank {', '.join(map(str, ranks))} was lost")
 
-    def _on_anew(self, record: StageRecord) -> None:
+    def _on_retry(self, record: StageRecord) -> None:
         """On the engine's thread: what a rank program has done that is to run again is undone."""
         if self.entries and used(record.stage):
             self._take_back(f"{record.stage.name} came to nothing and runs again")

@@ -89,8 +89,8 @@ class Dispatcher:
         self.remote = RemoteFutures(self, self._calls)
         self._calls.before_sending(self._pump)
         self._closed = False
-        engine.last.append(self.wait_for_awaited)
-        engine.delays.append(self._delay)
+        engine.on_exit.append(self.wait_for_awaited)
+        engine.max_waits.append(self._delay)
 
     # ---------------------------------------------------------------- the user's threads
 

@@ -25,11 +25,11 @@ def test_what_did_not_arrive_is_fetched_from_where_it_lies_now():
     def fetch(rank, region, into, arrived):
         asked.append((rank, region.offset, into, arrived))
 
-    engine = SimpleNamespace(
-        ledger=ledger,
-        local=SimpleNamespace(memory=lambda place: None),
+    delivery = Delivery(
+        ledger,
         transport=SimpleNamespace(fetch=fetch),
-        sinks={},
+        local=SimpleNamespace(memory=lambda place: None),
+        fail=lambda *_: None,
     )
     job = Job([], [x.expr.token], [np.empty(x.shape)])
 
@@ -40,7 +40,7 @@ def test_what_did_not_arrive_is_fetched_from_where_it_lies_now():
 
     batch = made(1)
     ledger.done(batch.number, 0.01)
-    Delivery(engine).deliver(job, 0, record, batch.tasks)
+    delivery.deliver(job, 0, record, batch.tasks)
     assert [rank for rank, *_ in asked] == [1] * len(batch.tasks)
     _, _, _, arrived = asked.pop(0)
     asked.clear()
