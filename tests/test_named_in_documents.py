@@ -49,5 +49,5 @@ def test_what_a_page_names_is_there(page):
 
 def test_what_is_not_there_is_noticed():
     absent = "_".join(["prefers", "no", "rank"])  # this file is looked through, too
-    names = ["graph/nowhere.py", "arrays/absent/", f"Planner.{absent}", f"{absent}()"]
+    names = ["graph/nowhere.py", "arrays/absent/", f"Ledger.{absent}", f"{absent}()"]
     assert [name for name in names if is_there(name)] == []

@@ -14,7 +14,7 @@ from ...graph.expr.expr import walk
 from ...graph.lowering.program import Load, Product
 from ...scheduler.admission.bound import Room, find_bound
 from ...scheduler.admission.refusal import check_room, rank_limit
-from ...scheduler.ledger.timings import find_seconds
+from ...scheduler.ledger.lineage import find_seconds
 from ...scheduler.session.cluster import session
 from ...scheduler.session.html import size_text
 from ...workers.kernels.compiled.fused.explanations import tell_interpreted

@@ -64,7 +64,7 @@ class Readings:
         )
         return {user for user in users if user.slow and user.nready} | {record}
 
-    def abreast(self, rank: int, record: StageRecord) -> StageRecord:
+    def pick_sibling(self, rank: int, record: StageRecord) -> StageRecord:
         """Return which stage's task goes first of those that read the same source: what they read is read once."""
         if not record.slow:
             return record

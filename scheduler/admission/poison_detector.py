@@ -11,11 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from ...graph.chunks.grid import Index
-    from ...graph.lowering.stage import Stage
+    from ..ledger.stage_record import Batch, StageRecord
 
     Function = tuple[str, str]
 
@@ -81,6 +83,22 @@ class Suspicion:
             doubt.rounds += 1
             doubt.before = last
 
+    def note_loss(self, batches: Collection[Batch], threads: int, last: int) -> None:
+        """Note the death of a rank that had these batches: what calls users' functions may have ended it.
+
+        What was given ahead, beyond its threads, hadn't begun. It may be another user's, and mustn't answer for what it
+        stood behind.
+        """
+        foreign = [batch for batch in batches if batch.record.stage.functions]
+        gangs = [batch for batch in foreign if batch.record.stage.gang is not None]
+        suspects = gangs + [batch for batch in foreign if batch.record.stage.gang is None][:threads]
+        called = {function: batch.number for batch in suspects for function in batch.record.stage.functions}
+        for function, number in called.items():
+            self.note_death(function, number, last)
+        for batch in suspects:
+            for task in batch.tasks.tolist():
+                batch.record.deaths[task] = batch.record.deaths.get(task, 0) + 1
+
     def rounds(self, functions: Iterable[Function]) -> int:
         """How often functions were tried in vain since they last ended well."""
         return max((self._doubts[f].rounds for f in functions if f in self._doubts), default=0)
@@ -93,9 +111,38 @@ class Suspicion:
         """Whether rank 0 had better not call functions, though nobody else can."""
         return any(self._well.get(f, 0) < PROVEN * self._doubts[f].rounds for f in functions if f in self._doubts)
 
-    def give_up(self, stage: Stage, deadly: Deadly) -> None:
-        """Note a verdict. It is the stage's: other functions may come by the same names, mended ones."""
-        self.given_up[stage.token] = deadly
-        for function in stage.functions:
+    def poisoned_stages(
+        self, active: Iterable[StageRecord], alive: Sequence[bool], running: Collection[Function]
+    ) -> list[tuple[StageRecord, Deadly]]:
+        """Return what is to be given up, since what it calls ends the processes of ranks, as far as deaths tell.
+
+        That is a task at which two or three ranks have died; a stage whose functions were tried so often, on whatever
+        blocks, while none of their tasks ended well; and, when only rank 0 is left, one that it had better not try.
+        """
+        doomed = []
+        limit = max(2, min(3, len(alive) - 1))
+        alone = not any(alive[1:])
+        for record in active:
+            functions, at = record.stage.functions, tuple(sorted(record.deaths))
+            if not functions:
+                continue
+            task = max(at, key=record.deaths.__getitem__, default=-1)
+            verdict = self.given_up.get(record.stage.token)
+            waiting, ranks = np.flatnonzero(record.is_waiting), self.ranks(functions)
+            if at and record.deaths[task] >= limit:
+                doomed.append((record, Deadly(np.array([task]), record.deaths[task], (task,))))
+            elif at and self.rounds(functions) >= limit:
+                doomed.append((record, Deadly(waiting, ranks, at)))
+            elif alone and verdict is not None and record.nwaiting and record.is_waiting[verdict.tasks].any():
+                doomed.append((record, verdict))
+            elif alone and record.nwaiting and functions.isdisjoint(running) and self.ends_rank_0(functions):
+                doomed.append((record, Deadly(waiting, ranks, at, alone=True)))
+        return doomed
+
+    def give_up(self, record: StageRecord, deadly: Deadly) -> None:
+        """Note a verdict; deaths count no longer. It is the stage's: mended functions may have the same names."""
+        self.given_up[record.stage.token] = deadly
+        record.deaths.clear()
+        for function in record.stage.functions:
             self._well.pop(function, None)
             self._doubts.pop(function, None)

@@ -51,7 +51,7 @@ from ...workers.wire.transport import RanksLost, Transport
 from ..admission.io_slots import find_ahead
 from ..ledger.ledger import Ledger
 from ..ledger.lineage_checkpoint import rebase
-from ..ledger.planning import Stopped
+from ..ledger.planning import Stopped, find_dependents
 from ..ledger.stage_record import Batch, ChunkState, StageRecord
 from ..session.job import Ask, Close, EndJob, Gathered, Job, Release, Request, Submit, Uncache, WatchRequest, post
 from ..session.job_index import Jobs
@@ -363,7 +363,7 @@ class Engine:
             self._recalled -= {(event.batch, True), (event.batch, False)}
             if not isinstance(event, Refused):
                 self._moved[event.rank] = time.monotonic()
-            if self.ledger.strays.end(self.ledger, event.batch):
+            if self.ledger.end_stray(event.batch):
                 return
         if isinstance(event, Done):
             if event.returned and (run := self.ledger.gangs.of(event.batch)) is not None:
@@ -379,7 +379,7 @@ class Engine:
         elif isinstance(event, NoComm):
             self._on_unmet(event.gang)
         elif isinstance(event, Left):
-            self.ledger.strays.add(self.ledger, event.batch)
+            self.ledger.leave(event.batch)
         elif isinstance(event, Output):
             show(event.stream, event.text)
         elif not isinstance(event, Pong):
@@ -399,7 +399,7 @@ class Engine:
     def _on_unmet(self, number: int) -> None:
         """Have all gangs come to nothing, and be joined anew: some rank has found no communicator for one."""
         if (run := self.ledger.gangs.of(number)) is not None:
-            self.ledger.gangs.note_unmet(self.ledger, run)
+            self.ledger.note_unmet(run)
             for rank, alive in enumerate(self.ledger.alive):
                 if alive and rank not in run.ranks:
                     self.send(rank, Recall((number,)))
@@ -442,7 +442,7 @@ class Engine:
         """End all jobs that need some tasks with an exception; what was persisted and needs them is there no more."""
         if record.stage.gang is not None:
             tasks = np.arange(record.ntasks)
-        for job in self.jobs.find_affected(self.ledger.dependents(record, tasks)):
+        for job in self.jobs.find_affected(find_dependents(record, tasks)):
             job.spoil(error)
             self._end(job)
             self._unhold(job)
@@ -470,8 +470,8 @@ class Engine:
 
     def _give_up_deadly(self) -> None:
         """Fail what has killed several ranks, or would kill the last: a user's function that ends its process."""
-        for record, deadly in self.ledger.deadly():
-            self.ledger.give_up(record, deadly)
+        for record, deadly in self.ledger.poisoned_stages():
+            self.ledger.suspicion.give_up(record, deadly)
             self.fail(record, deadly.tasks, deadly_function(record.stage, deadly))
 
     # ---------------------------------------------------------------- dispatch
@@ -479,7 +479,7 @@ class Engine:
     def _give_out(self) -> None:
         """Give out what is ready, and what small tasks lead to, which have run when they are given out."""
         for _ in range(ROUNDS):
-            if not self.ledger.astir:
+            if not self.ledger.has_work:
                 return
             self._dispatch()
             for event in (events := self.local.events()):
@@ -512,7 +512,7 @@ class Engine:
         for mine, moved in zip(self.ledger.given, self._moved, strict=True) if any(late) else ():
             if now - moved > TRIAL:
                 for batch in [b for b in mine.values() if b.record.stage.gang is None][:1]:
-                    self.ledger.trust(batch.record)
+                    self.ledger.suspicion.trust(batch.record.stage.functions)
         self.spiller.relieve()
         dropped, self.ledger.slabs.dropped = self.ledger.slabs.dropped, []
         for owner, source in dropped:
@@ -550,11 +550,11 @@ class Engine:
         ledger = self.ledger
         for run in ledger.gangs.runs:
             if (late := run.overdue()) is not None:
-                ledger.gangs.break_up(ledger, run)
+                ledger.break_up(run)
                 self.fail(run.record, np.arange(run.record.ntasks), late)
             if run.broken:
                 self.recall(run.left(ledger.batches))
-        while (started := ledger.gangs.take(ledger)) is not None:
+        while (started := ledger.take_gang()) is not None:
             self._start_gang(started)
 
     def _start_gang(self, run: GangRun) -> None:

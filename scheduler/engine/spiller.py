@@ -98,7 +98,7 @@ class Spiller:
             if ledger.batches and not self.pending:
                 self._spill_ahead()
             return
-        stuck = ledger.ready.turns.held_up or ledger.ready.first() or ledger.gangs.find_stuck(ledger)
+        stuck = ledger.ready.turns.held_up or ledger.ready.first() or ledger.find_stuck_gang()
         if stuck is None:
             return
         if ledger.gathering():

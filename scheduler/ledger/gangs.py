@@ -24,10 +24,10 @@ from ...graph.errors import WaitTimeout
 from .stage_record import ChunkState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from ...graph.chunks.grid import Index
-    from .ledger import Ledger
+    from .slabs import Slabs
     from .stage_record import Batch, StageRecord
 
 
@@ -70,13 +70,20 @@ class GangRun:
             + (f", created at {self.record.stage.origin}" if self.record.stage.origin else "")
         )
 
-    def left(self, batches: Mapping[int, Batch]) -> list[Batch]:
-        """Return what hasn't been answered for."""
-        return [batch for batch in self.batches if batch.number in batches and batch.number not in self.arrived]
+    def left(self, running: Container[int]) -> list[Batch]:
+        """Return what hasn't been answered for, of what runs."""
+        return [batch for batch in self.batches if batch.number in running and batch.number not in self.arrived]
+
+    def break_up(self) -> list[int]:
+        """Note that it comes to nothing; return the batches that were through."""
+        arrived = list(self.arrived)
+        self.arrived.clear()
+        self.broken = True
+        return arrived
 
 
 class Gangs:
-    """The gangs of a ledger.
+    """The gangs of a ledger: which may begin, which run, and who sits where.
 
     Parameters
     ----------
@@ -92,39 +99,25 @@ class Gangs:
         self.base = self.epoch = 0
         self._joined = 0  # the base of the last one that was given out
 
-    def take(self, ledger: Ledger) -> GangRun | None:
-        """Give out all of a gang; None where none is ready and has its seats, or its results don't fit."""
-        for record, ranks, seats in self._startable(ledger):
-            batches = self._place(ledger, record, ranks)
-            if batches is not None:
-                record.nready = 0
-                run = GangRun(record, batches, frozenset(seats), self.base, self.epoch)
-                self.runs.append(run)
-                self._joined = self.base
-                return run
-        return None
-
-    def find_stuck(self, ledger: Ledger) -> StageRecord | None:
-        """Return a gang that waits for nothing but memory."""
-        return next((record for record, _, _ in self._startable(ledger)), None)
-
-    def _startable(self, ledger: Ledger) -> Iterator[tuple[StageRecord, list[int], Sequence[int]]]:
+    def startable(
+        self, alive: Sequence[bool], threads: Sequence[int], members_left: bool
+    ) -> Iterator[tuple[StageRecord, list[int], Sequence[int]]]:
         """Yield gangs all of whose members could run, in the order in which they came: their ranks and seats.
 
-        A gang that finds its seats taken holds up no other one, since what runs may wait for that.
+        A gang that finds its seats taken holds up no other one, since what runs may wait for that. `members_left` says
+        whether members of gangs that nobody wants any more still run.
         """
-        living = [rank for rank, alive in enumerate(ledger.alive) if alive]
-        under_way = self.runs or ledger.strays.have_members
-        if under_way and self.base != self._joined and len(living) > 1:
+        living = [rank for rank, is_alive in enumerate(alive) if is_alive]
+        if (self.runs or members_left) and self.base != self._joined and len(living) > 1:
             return
         for record in self.records:
             if not record.nready or (record.state != ChunkState.READY).any():
                 continue
             if len(living) == 1:
-                seats = self._find_threads(record, ledger.threads[living[0]])
+                seats = self._find_threads(record, threads[living[0]])
                 ranks = living if seats is not None else None
             else:
-                seats = ranks = self._find_ranks(ledger, record, living)
+                seats = ranks = self._find_ranks(record, alive, living)
             if ranks is not None and seats is not None:
                 yield record, ranks, seats
 
@@ -138,7 +131,7 @@ class Gangs:
         free = [seat for seat in range(max(threads, record.ntasks)) if seat not in taken]
         return free[: record.ntasks] if len(free) >= record.ntasks else None
 
-    def _find_ranks(self, ledger: Ledger, record: StageRecord, living: list[int]) -> list[int] | None:
+    def _find_ranks(self, record: StageRecord, alive: Sequence[bool], living: list[int]) -> list[int] | None:
         """Return each member's rank; None where one of them is taken, or too few are free.
 
         Members go to the ranks that were asked for, as far as these live; else where their chunks are, as far as no two
@@ -153,76 +146,40 @@ class Gangs:
         if len(free) < count:
             return None
         firsts = np.array([tasks[0] for tasks in np.array_split(np.arange(record.ntasks), count)])
-        wanted = ledger.prefer_ranks(record, firsts).tolist()
+        wanted = record.prefer_ranks(firsts, alive).tolist()
         seats = [rank if rank in free and rank not in wanted[:k] else None for k, rank in enumerate(wanted)]
         others = iter([rank for rank in free if rank not in seats])
         return [next(others) if rank is None else rank for rank in seats]
 
-    @staticmethod
-    def _place(ledger: Ledger, record: StageRecord, ranks: list[int]) -> tuple[Batch, ...] | None:
-        """Give each rank its tasks; None where results don't fit."""
-        placed: list[tuple[int, Index, Index]] = []
-        for rank, tasks in zip(ranks, np.array_split(np.arange(record.ntasks), len(ranks)), strict=True):
-            offsets = ledger.slabs.place(rank, record.bytes[tasks])
-            placed.append((rank, tasks, offsets))
-            if len(offsets) < len(tasks):
-                for where, some, taken in placed:
-                    ledger.slabs.give(where, taken, record.bytes[some[: len(taken)]])
-                return None
-        return tuple(ledger.give(rank, record, *rest) for rank, *rest in placed)
+    def begin(self, record: StageRecord, batches: tuple[Batch, ...], seats: Sequence[int]) -> GangRun:
+        """Note that all of a gang has been given out."""
+        run = GangRun(record, batches, frozenset(seats), self.base, self.epoch)
+        self.runs.append(run)
+        self._joined = self.base
+        return run
 
     def of(self, number: int) -> GangRun | None:
         """Return the gang that a batch belongs to."""
         return next((run for run in self.runs if any(batch.number == number for batch in run.batches)), None)
 
-    def done(self, ledger: Ledger, run: GangRun, number: int, seconds: float) -> tuple[StageRecord, Index] | None:
-        """Note that a member is through; return what is stored when all are."""
-        if run.broken:
-            ledger.note_refused(number)
-            ledger.plan()
-            return None
-        run.arrived[number] = seconds
-        if len(run.arrived) < len(run.batches):
-            return None
-        for each, taken in run.arrived.items():
-            ledger.note_stored(each, taken)
-        self.rest(ledger)
-        return run.record, np.arange(run.record.ntasks)
-
-    @staticmethod
-    def break_up(ledger: Ledger, run: GangRun, dead: int = -1) -> None:
-        """Note that a gang comes to nothing, with what was made so far; the dead's is the ledger's."""
-        arrived = list(run.arrived)
-        run.arrived.clear()
-        run.broken = True
-        for number in arrived:
-            if ledger.batches[number].rank != dead:
-                ledger.refuse(number)
-
-    def note_unmet(self, ledger: Ledger, run: GangRun) -> None:
-        """Note that a rank has found no communicator for a gang: that of all ranks may be harmed."""
-        if run.base == self.base:
-            self.base += 1
-            for each in self.runs:
-                self.break_up(ledger, each)
-
-    def lose(self, ledger: Ledger, rank: int) -> None:
-        """Note that the communicator of all ranks has lost one, and so have the gangs that run."""
-        for run in self.runs:
-            self.break_up(ledger, run, rank)
+    def lose(self) -> None:
+        """Note that the communicator of all ranks has lost one."""
         self.base += 1
         self.epoch += 1
 
-    @staticmethod
-    def expel(ledger: Ledger, record: StageRecord) -> int:
-        """Let go of what is left of a result: what runs now may read it to its end; return how many chunks it was."""
-        rest = np.flatnonzero(record.state == ChunkState.STORED)
-        ledger.slabs.expel(record, rest, ledger.readers(record))
-        ledger.slabs.bury(ledger.batches)
-        record.state[rest] = ChunkState.LOST
-        record.nstored = 0
-        return record.count_blocks(rest)
+    def free_seats(self, running: Container[int]) -> None:
+        """Let others have the seats of gangs none of whose batches run."""
+        self.runs = [run for run in self.runs if any(batch.number in running for batch in run.batches)]
 
-    def rest(self, ledger: Ledger) -> None:
-        """Let others have the seats of gangs that have been answered for."""
-        self.runs = [run for run in self.runs if any(batch.number in ledger.batches for batch in run.batches)]
+
+def place_members(slabs: Slabs, record: StageRecord, ranks: Sequence[int]) -> list[tuple[int, Index, Index]] | None:
+    """Return each rank's tasks of a gang, and the places of their slabs; None where results don't fit."""
+    placed: list[tuple[int, Index, Index]] = []
+    for rank, tasks in zip(ranks, np.array_split(np.arange(record.ntasks), len(ranks)), strict=True):
+        offsets = slabs.place(rank, record.bytes[tasks])
+        placed.append((rank, tasks, offsets))
+        if len(offsets) < len(tasks):
+            for where, some, taken in placed:
+                slabs.give(where, taken, record.bytes[some[: len(taken)]])
+            return None
+    return placed

@@ -1,4 +1,4 @@
-"""What the ledger knows of stages and of what they were made from, as it is at one moment: for people to look at."""
+"""What the ledger knows of stages, for people to look at: what they were made from, where, and how long that took."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ...graph.lowering.stage import Stage
     from ..engine.engine import Engine
     from .stage_record import StageRecord
+
+REMEMBERED = 4096
+"""Of so many stages it is remembered how long their tasks took, the latest ones."""
 
 
 @dataclass(frozen=True)
@@ -70,3 +73,31 @@ def locate_chunks(engine: Engine, token: str) -> Index | None:
         return None
     owner = np.where(record.state == ChunkState.STORED, find_owners(record), -1)
     return owner.repeat(record.stage.blocks_per_task)[: record.stage.grid.nblocks]
+
+
+class Timings:
+    """Seconds that a task took on average, by the token of a stage that is forgotten, for when it comes again."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def note(self, record: StageRecord) -> None:
+        """Remember what the tasks of a record have taken."""
+        if record.ran:
+            name = record.stage.token.partition("/")[0]  # without what told apart stages that wrote a user's result
+            self.seconds.pop(name, None)
+            self.seconds[name] = record.spent / record.ran
+            if len(self.seconds) > REMEMBERED:
+                del self.seconds[next(iter(self.seconds))]
+
+
+def find_seconds(engine: Engine, tokens: Iterable[str]) -> dict[str, float]:
+    """Return the seconds that a task of each stage took, of those that are known; on the engine's thread."""
+    seconds = {}
+    for token in tokens:
+        record = engine.ledger.records.get(token)
+        if record is not None and record.ran:
+            seconds[token] = record.spent / record.ran
+        elif token in engine.ledger.timings.seconds:
+            seconds[token] = engine.ledger.timings.seconds[token]
+    return seconds

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .stage_record import Input
-
 if TYPE_CHECKING:
     from ...graph.lowering.stage import Stage
     from ..session.job import Job
@@ -62,12 +60,12 @@ def _rebase(ledger: Ledger, anchor: StageRecord, stage: Stage) -> Stage:
     del record.users[anchor]
     for old in record.inputs:
         del old.record.users[record]
-        ledger.loosen(old.record)
+        ledger.forgettable[old.record] = None
     record.stage = stage.remake(fixed=record.stage.blocks_per_task)
     (rows,) = record.stage.all_reads([anchor.stage.blocks_per_task])
     anchor.number = record.number - 1  # inputs have smaller numbers than their readers; one is free between two others
-    record.inputs = [Input(anchor, rows)]
-    anchor.users[record] = record.inputs[0]
+    record.inputs = []
+    record.connect([anchor], [rows])
     record.inputs_missing = np.zeros_like(record.inputs_missing)
-    ledger.loosen(record)
+    ledger.forgettable[record] = None
     return record.stage

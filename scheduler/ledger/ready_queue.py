@@ -14,7 +14,7 @@ from ..admission.turns import Turns
 from .stage_record import AWAITED, BESIDE, StageRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 SPARE = 4
 """Tasks in a rank's queue that are left to it while others have something to do."""
@@ -101,7 +101,18 @@ class ReadyRecords:
                     self._set_pressing(other, BESIDE)
                     reached.append(other)
 
-    def rest(self, record: StageRecord) -> None:
+    def press_planned(self, fresh: Collection[StageRecord], awaited: Iterable[StageRecord]) -> None:
+        """Find what of records that were planned somebody waits for; readers come before their inputs."""
+        self.turns.begin()
+        self.press(awaited)
+        for record in fresh:
+            if record.awaited or any(user.pressing == AWAITED for user in record.users):
+                self.press((record,))
+        for record in fresh if self.pressing else ():
+            if any(edge.record.pressing for edge in record.inputs):
+                self.spread([edge.record for edge in record.inputs if edge.record.pressing])
+
+    def deactivate(self, record: StageRecord) -> None:
         """Note that a record has no tasks to run."""
         record.pressing = 0
         self.turns.leave(record)

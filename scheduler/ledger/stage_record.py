@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...graph.few import distinct
+from ...graph.few import add_each, distinct
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from numpy.typing import NDArray
 
     from ...graph.chunks.block_reads import Rows
@@ -190,6 +192,50 @@ class StageRecord:
         places = self.places[tasks]
         return places[places >= 0]
 
+    def connect(self, others: Iterable[StageRecord], reads: Iterable[Rows]) -> None:
+        """Note what it reads of which others, and that it reads these."""
+        for other, rows in zip(others, reads, strict=True):
+            edge = Input(other, rows)
+            self.slow |= other.slow and other.in_place and self.stage.gang is None
+            self.inputs.append(edge)
+            other.users[self] = edge
+
+    def is_read(self, tasks: Index) -> NDArray[np.bool_]:
+        """Return whether somebody is to read what tasks make; a gang's are read together."""
+        if self.stage.gang is not None:
+            return np.full(len(tasks), (self.readers_left > 0).any())
+        is_read: NDArray[np.bool_] = self.readers_left[tasks] > 0
+        return is_read
+
+    def unread(self, tasks: Index) -> Index:
+        """Return those of some tasks that nobody is to read; of a gang all that it has, or none."""
+        if self.stage.gang is not None:
+            tasks = np.arange(self.ntasks)
+        return tasks[~self.is_read(tasks)]
+
+    def unread_inputs(self, tasks: Index) -> None:
+        """Note that tasks don't read their inputs; these stay where they are for now."""
+        for edge in self.inputs:
+            add_each(edge.record.readers_left, edge.reads.of(tasks), -1)
+
+    def prefer_ranks(self, tasks: Index, alive: Sequence[bool]) -> NDArray[np.int64]:
+        """Return the rank each task should run on: where its first input lies, else one of equal runs.
+
+        It doesn't tell where more of its chunks are read than there are ranks, and the first and the last are apart: an
+        exchange of all with all would run on one rank.
+        """
+        ranks = np.array([r for r, ok in enumerate(alive) if ok][: 1 if self.stage.at_driver else None])
+        dealt: NDArray[np.int64] = ranks[tasks * len(ranks) // max(1, self.ntasks)]
+        if self.inputs and not self.is_dealt and len(ranks) > 1 and len(self.inputs[0].reads.items):
+            edge = self.inputs[0]
+            begin, count = edge.reads.start[tasks], edge.reads.lengths[tasks]
+            ends = np.minimum([begin, begin + np.maximum(count, 1) - 1], len(edge.reads.items) - 1)
+            owner, other = edge.record.owner[edge.reads.items[ends]].astype(np.int64)
+            living = np.array([*alive, False, False])[owner]
+            tells = (count > 0) & ((owner == other) | (count <= len(ranks)))
+            return np.where(tells & living & (owner >= 0), owner, dealt)
+        return dealt
+
     @property
     def first_place(self) -> int:
         """The least place of the tasks that come next in the queues."""
@@ -271,6 +317,20 @@ class Batch:
     record: StageRecord
     tasks: Index
     offsets: Index
+
+    def slabs_read(self) -> list[tuple[int, int]]:
+        """Return the ranks and offsets of the slabs in arenas that it reads."""
+        slabs: dict[tuple[int, int], None] = {}
+        for edge in self.record.inputs:
+            other, items = edge.record, edge.reads.of(self.tasks)
+            items = items[other.in_arena[items] & (other.owner[items] >= 0)]
+            slabs |= dict.fromkeys(zip(other.owner[items].tolist(), other.offset[items].tolist(), strict=True))
+        return list(slabs)
+
+    def slabs_written(self) -> list[tuple[int, int, int]]:
+        """Return the rank, offsets and bytes of what it writes."""
+        sizes = self.record.bytes[self.tasks].tolist()
+        return [(self.rank, *each) for each in zip(self.offsets.tolist(), sizes, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

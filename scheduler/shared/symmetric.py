@@ -43,6 +43,7 @@ from ...workers.wire.one_sided_messages import (
     TakeKept,
 )
 from ...workers.wire.rpc import LOOK
+from ..ledger.planning import find_dependents
 from ..ledger.stage_record import ChunkState
 from ..session.job import post
 from .handles import when_gone
@@ -316,7 +317,7 @@ class Coordinator:
         ledger, gangs = self.engine.ledger, self.engine.ledger.gangs
         for run in gangs.runs:
             if not run.broken and used(run.record.stage):
-                gangs.break_up(ledger, run)
+                ledger.break_up(run)
         single = (batch for batch in ledger.batches.values() if batch.record.stage.gang is None)
         ledger.void.update(batch.number for batch in single if used(batch.record.stage))
         self.number = max(self.number + 1, gangs.epoch)
@@ -341,7 +342,7 @@ class Coordinator:
                 continue
             tasks = np.flatnonzero(record.state != ChunkState.STORED)
             if record.stage.gang is not None and mine.clean:
-                jobs = engine.jobs.find_affected(engine.ledger.dependents(record, tasks))
+                jobs = engine.jobs.find_affected(find_dependents(record, tasks))
                 if any(job in engine.jobs for job in jobs):  # it is under way, and not made again for somebody else
                     mine.wrote = True
                     continue

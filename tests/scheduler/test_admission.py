@@ -65,7 +65,7 @@ def run(ledger, roots, seed):
     claims = [ledger.owe(root.token) for root in roots]
     ledger.plan()
     batches, most = [], 0
-    while ledger.astir:
+    while ledger.has_work:
         for rank, threads in enumerate(ledger.threads):
             while ledger.load(rank) < 2 * threads and (batch := ledger.take(rank, ledger.load(rank) >= threads)):
                 batches.append(batch)

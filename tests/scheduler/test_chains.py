@@ -15,9 +15,9 @@ from windrow.graph.expr.expr import Expr
 from windrow.graph.kinds.source import Random
 from windrow.graph.lowering.lower import lower
 from windrow.scheduler.ledger.ledger import Ledger
+from windrow.scheduler.ledger.lineage import REMEMBERED, find_seconds
 from windrow.scheduler.ledger.ready_queue import find_heights
 from windrow.scheduler.ledger.stage_record import StageRecord
-from windrow.scheduler.ledger.timings import REMEMBERED, find_seconds
 
 NUMBERS = Expr(Random("random", (0, 1), 0), (), Grid([Axis.regular(4 << 17, 1 << 17)]), np.dtype("f8"))
 STAGE = lower([NUMBERS], lambda token: False)[0]

@@ -68,7 +68,7 @@ def finish(ledger: Ledger) -> int:
     runs = 0
     while any(record.busy for record in ledger.records.values()):
         run_tasks(ledger)
-        if (run := ledger.gangs.take(ledger)) is not None:
+        if (run := ledger.take_gang()) is not None:
             runs += 1
             for batch in run.batches:
                 ledger.done(batch.number, 0.01)
@@ -84,12 +84,12 @@ def test_members_begin_together_when_all_inputs_are_there():
     x = source(6)
     node, y = gang(x)
     ledger = held(x, y)
-    assert ledger.gangs.take(ledger) is None
+    assert ledger.take_gang() is None
     run_tasks(ledger)
-    run = ledger.gangs.take(ledger)
+    run = ledger.take_gang()
     assert sorted(run.ranks) == [0, 1, 2]
     assert [batch.tasks.tolist() for batch in run.batches] == [[0], [1], [2]]
-    assert ledger.gangs.take(ledger) is None
+    assert ledger.take_gang() is None
     record = ledger.records[node.token]
     for batch in run.batches[:2]:
         assert ledger.done(batch.number, 0.01) is None
@@ -107,7 +107,7 @@ def test_members_sit_where_their_chunks_are():
     ledger = held(x, y)
     run_tasks(ledger)
     owners = ledger.records[x.token].owner
-    run = ledger.gangs.take(ledger)
+    run = ledger.take_gang()
     wanted = owners[share(6, 3)[:3]].tolist()
     assert sorted(wanted) == [0, 1, 2]
     assert list(run.ranks) == wanted
@@ -120,7 +120,7 @@ def test_a_member_that_comes_to_nothing_takes_all_along(arrived):
     ledger = held(x, y)
     run_tasks(ledger)
     before = used(ledger)
-    run = ledger.gangs.take(ledger)
+    run = ledger.take_gang()
     for batch in run.batches[:arrived]:
         ledger.done(batch.number, 0.01)
     ledger.note_refused(run.batches[2].number)
@@ -128,7 +128,7 @@ def test_a_member_that_comes_to_nothing_takes_all_along(arrived):
     assert run.broken
     assert [batch.number for batch in run.left(ledger.batches)] == [batch.number for batch in run.batches[arrived:2]]
     for batch in run.left(ledger.batches):
-        assert ledger.gangs.take(ledger) is None
+        assert ledger.take_gang() is None
         ledger.done(batch.number, 0.01)  # it was through before it heard
     assert used(ledger) == before
     assert (ledger.gangs.base, ledger.gangs.runs) == (0, [])
@@ -142,7 +142,7 @@ def test_a_rank_lost_meanwhile(arrived):
     _, y = gang(x)
     ledger = held(x, y)
     run_tasks(ledger)
-    run = ledger.gangs.take(ledger)
+    run = ledger.take_gang()
     for k in arrived:
         ledger.done(run.batches[k].number, 0.01)
     ledger.lose(1)
@@ -161,7 +161,7 @@ def test_fewer_ranks_than_members_share_them():
     ledger = held(x, y)
     ledger.lose(2)
     run_tasks(ledger)
-    run = ledger.gangs.take(ledger)
+    run = ledger.take_gang()
     assert [batch.tasks.tolist() for batch in run.batches] == [[0, 1], [2]]
     assert run.epoch == 1
 
@@ -186,7 +186,7 @@ def test_what_reads_a_lost_gangs_result_reads_it_to_its_end():
     ledger = held(node, reader)
     while not ledger.gangs.runs:
         run_tasks(ledger)
-        ledger.gangs.take(ledger)
+        ledger.take_gang()
     for batch in ledger.gangs.runs[0].batches:
         ledger.done(batch.number, 0.01)
     record = ledger.records[node.token]
@@ -210,7 +210,7 @@ def test_what_is_gathered_part_by_part_is_freed_together():
     claim = ledger.owe(node.token)
     ledger.plan()
     run_tasks(ledger)
-    for batch in ledger.gangs.take(ledger).batches:
+    for batch in ledger.take_gang().batches:
         ledger.done(batch.number, 0.01)
     record = ledger.records[node.token]
     for task in range(3):
@@ -226,8 +226,8 @@ def test_results_that_do_not_fit_are_given_back():
     ledger = held(y, ranks=2, arena=3 << 20)
     run_tasks(ledger)
     before = used(ledger)
-    assert ledger.gangs.find_stuck(ledger) is not None
-    assert ledger.gangs.take(ledger) is None
+    assert ledger.find_stuck_gang() is not None
+    assert ledger.take_gang() is None
     assert used(ledger) == before
 
 
@@ -239,7 +239,7 @@ def gangs(*, members: int = 2, ranks: list[tuple[int, ...]]) -> list[Expr]:
 
 def begin(ledger: Ledger) -> list[GangRun]:
     """Begin all gangs that can be."""
-    while ledger.gangs.take(ledger) is not None:
+    while ledger.take_gang() is not None:
         pass
     return list(ledger.gangs.runs)
 
@@ -351,7 +351,7 @@ def test_where_a_rank_finds_no_communicator_all_gangs_begin_anew():
     ledger = held(*gangs(ranks=[(0, 1), (2, 3)]), ranks=4)
     runs = begin(ledger)
     for _ in range(2):  # as ranks tell of it
-        ledger.gangs.note_unmet(ledger, runs[1])
+        ledger.note_unmet(runs[1])
     assert ledger.gangs.base == 1
     assert all(run.broken for run in runs)
     for batch in [batch for run in runs for batch in run.batches]:

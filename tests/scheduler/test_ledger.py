@@ -229,13 +229,13 @@ class Simulation:
             if flight.batch.record.bytes[task]:
                 flight.reads.append(((rank, -1, offset), (token, task)))
         self.ended.add(number)
-        self.ledger.strays.add(self.ledger, number)
+        self.ledger.leave(number)
 
     def come_home(self) -> None:
         number = self.rng.choice(list(self.strays))
         for place, name in self.strays.pop(number).reads:
             assert self.holds(place) == name
-        assert self.ledger.strays.end(self.ledger, number)
+        assert self.ledger.end_stray(number)
 
     def die(self) -> None:
         rank = self.rng.choice([r for r, ok in enumerate(self.ledger.alive) if ok and r])

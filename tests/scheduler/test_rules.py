@@ -16,10 +16,11 @@ from windrow.graph.kinds.move import Move, Route, rechunk
 from windrow.graph.kinds.reduction import Reduce, reduce_grid
 from windrow.graph.kinds.source import Host, HostData, Random
 from windrow.graph.lowering.lower import lower
+from windrow.scheduler.admission.batch_size import BATCH_BYTES, BATCH_SECONDS
 from windrow.scheduler.engine.spiller import victims
 from windrow.scheduler.ledger.arena import ArenaAllocator
-from windrow.scheduler.ledger.dealing import BATCH_BYTES, BATCH_SECONDS
 from windrow.scheduler.ledger.ledger import Batch, Ledger, Loss
+from windrow.scheduler.ledger.planning import find_dependents
 from windrow.scheduler.ledger.ready_queue import SPARE
 from windrow.scheduler.ledger.slabs import Slabs
 from windrow.scheduler.ledger.stage_record import ChunkState, StageRecord
@@ -412,7 +413,7 @@ def test_a_failure_concerns_what_waits_for_it():
     record = ledger.records[x.token]
 
     def concerned(task):
-        found = ledger.dependents(record, np.array([task]))
+        found = find_dependents(record, np.array([task]))
         return {r.stage.token: tasks.tolist() for r, tasks in found.items()}
 
     assert concerned(0)[x.token] == [0]
@@ -439,18 +440,18 @@ def test_a_job_counts_its_tasks_and_those_of_what_it_waits_for():
     assert jobs.wanting(other.token) == [(second, 0)]
     jobs.count_stored(x.token, np.array([0, 2]))
     assert (first.done, second.done) == (2, 0)
-    assert jobs.find_affected(ledger.dependents(ledger.records[x.token], np.array([1]))) == [first]
-    assert jobs.find_affected(ledger.dependents(ledger.records[other.token], np.array([1]))) == [second]
+    assert jobs.find_affected(find_dependents(ledger.records[x.token], np.array([1]))) == [first]
+    assert jobs.find_affected(find_dependents(ledger.records[other.token], np.array([1]))) == [second]
     jobs.finish(first)
     jobs.count_stored(x.token, np.array([1]))
     assert first.done == 2
     assert jobs.wanting(root(x).token) == []
     assert first not in jobs
-    assert jobs.find_affected(ledger.dependents(ledger.records[x.token], np.array([1]))) == [first], (
+    assert jobs.find_affected(find_dependents(ledger.records[x.token], np.array([1]))) == [first], (
         "it holds what is lost"
     )
     jobs.leave(first)
-    assert not jobs.find_affected(ledger.dependents(ledger.records[x.token], np.array([1])))
+    assert not jobs.find_affected(find_dependents(ledger.records[x.token], np.array([1])))
     assert list(jobs) == [second]
     assert len(jobs) == 1
 

@@ -139,7 +139,7 @@ def test_rank_0_waits_for_the_first_call_elsewhere():
     assert ledger.take(0) is not None, "it has ended well"
     ledger, batch = planned(wr.map_blocks(np.negative, x, dtype=float), ranks=2)
     assert ledger.take(0) is None
-    ledger.trust(batch.record)
+    ledger.suspicion.trust(batch.record.stage.functions)
     assert ledger.take(0) is not None, "it runs for a while"
     ledger, batch = planned(wr.map_blocks(np.negative, x, dtype=float), ranks=2)
     ledger.note_refused(batch.number)

@@ -35,11 +35,11 @@ def test_all_others_die_at_once_and_rank_0_is_spared():
     ledger, record = called(4)
     tasks = [at(ledger.take(rank)) for rank in (1, 2, 3)]
     for rank in (1, 2, 3):
-        assert ledger.deadly() == []
+        assert ledger.poisoned_stages() == []
         ledger.lose(rank)
     assert ledger.take(0) is None
     assert ledger.take(0, alone=True) is None
-    ((given_up, deadly),) = ledger.deadly()
+    ((given_up, deadly),) = ledger.poisoned_stages()
     assert given_up is record
     assert (deadly.ranks, deadly.at, deadly.alone) == (3, tuple(sorted(tasks)), True)
     assert deadly.tasks.tolist() == list(range(60))
@@ -49,11 +49,11 @@ def test_a_function_is_given_up_that_kills_in_three_rounds_on_different_blocks()
     ledger, record = called(6)
     tasks = []
     for rank in (1, 2, 3):
-        assert ledger.deadly() == []
+        assert ledger.poisoned_stages() == []
         tasks.append(at(ledger.take(rank)))
         ledger.lose(rank)
     assert len(set(tasks)) == 3
-    ((given_up, deadly),) = ledger.deadly()
+    ((given_up, deadly),) = ledger.poisoned_stages()
     assert given_up is record
     assert (deadly.ranks, deadly.at, deadly.alone) == (3, tuple(sorted(tasks)), False)
 
@@ -66,12 +66,12 @@ def test_ranks_that_die_at_once_are_one_round_while_others_are_left():
         ledger.lose(rank)
     assert ledger.suspicion.ranks(record.stage.functions) == 4
     assert ledger.suspicion.rounds(record.stage.functions) == 1
-    assert ledger.deadly() == []
+    assert ledger.poisoned_stages() == []
     assert ledger.take(0) is None, "rank 0 dies last"
     ledger.done(ledger.take(5).number, 0.01)
-    assert ledger.deadly() == []
+    assert ledger.poisoned_stages() == []
     ledger.lose(5)
-    assert ledger.deadly() == [], "it was at nothing"
+    assert ledger.poisoned_stages() == [], "it was at nothing"
     assert record.deaths
     assert ledger.take(0) is not None
 
@@ -83,7 +83,7 @@ def test_a_task_that_ends_well_clears_its_function():
         ledger.lose(rank)
         if rank < 3:
             ledger.done(ledger.take(5).number, 0.01)
-        assert ledger.deadly() == []
+        assert ledger.poisoned_stages() == []
     ledger.done(ledger.take(5).number, 0.01)
     assert not ledger.suspicion
 
@@ -95,10 +95,10 @@ def test_a_block_that_kills_is_not_cleared_by_others():
     for rank in (2, 3):
         while at(batch := ledger.take(rank)) != task:
             ledger.done(batch.number, 1.0)
-        assert ledger.deadly() == []
+        assert ledger.poisoned_stages() == []
         ledger.lose(rank)
         assert record.deaths[task] == rank
-    ((given_up, deadly),) = ledger.deadly()
+    ((given_up, deadly),) = ledger.poisoned_stages()
     assert given_up is record
     assert (deadly.ranks, deadly.at, deadly.tasks.tolist(), deadly.alone) == (3, (task,), [task], False)
 
@@ -118,20 +118,20 @@ def test_a_block_that_ends_well_elsewhere_is_cleared():
 def test_what_rank_0_is_at_is_waited_for(well):
     ledger, record = called(2)
     ledger.take(1)
-    ledger.trust(record)
+    ledger.suspicion.trust(record.stage.functions)
     running = ledger.take(0)
     ledger.lose(1)
-    assert ledger.deadly() == []
+    assert ledger.poisoned_stages() == []
     assert ledger.take(0) is None
     if well:
         ledger.done(running.number, 0.01)
-        assert ledger.deadly() == []
+        assert ledger.poisoned_stages() == []
         assert ledger.take(0) is not None
     else:
         ledger.note_refused(running.number)
         ledger.plan()
         assert ledger.take(0, alone=True) is None
-        assert len(ledger.deadly()) == 1
+        assert len(ledger.poisoned_stages()) == 1
 
 
 @pytest.mark.parametrize("well", [PROVEN - 1, PROVEN])
@@ -142,7 +142,7 @@ def test_a_function_that_has_ended_well_often_goes_on_on_rank_0(well):
     ledger.take(1)
     ledger.lose(1)
     assert (ledger.take(0) is not None) == (well == PROVEN)
-    assert len(ledger.deadly()) == (well < PROVEN)
+    assert len(ledger.poisoned_stages()) == (well < PROVEN)
 
 
 def test_each_round_of_deaths_wants_as_many_good_ends_before_rank_0_goes_on():
@@ -160,16 +160,16 @@ def test_what_was_given_up_is_refused_when_it_comes_again_and_rank_0_is_alone():
     ledger, record = called(2)
     ledger.take(1)
     ledger.lose(1)
-    ((_, deadly),) = ledger.deadly()
-    ledger.give_up(record, deadly)
+    ((_, deadly),) = ledger.poisoned_stages()
+    ledger.suspicion.give_up(record, deadly)
     ledger.unhold(record.stage.token)
     assert ledger.forget() == [record.stage.token]
     mended = held(ledger, wr.map_blocks(lambda b: -b, wr.ones(60, chunks=1), dtype=float))
-    assert ledger.deadly() == []
+    assert ledger.poisoned_stages() == []
     ledger.unhold(mended.stage.token)
     again = held(ledger, wr.map_blocks(np.negative, wr.ones(60, chunks=1), dtype=float))
     assert again is not record
-    assert ledger.deadly() == [(again, deadly)]
+    assert ledger.poisoned_stages() == [(again, deadly)]
 
 
 def test_built_in_functions_are_not_counted():
@@ -180,7 +180,7 @@ def test_built_in_functions_are_not_counted():
         assert ledger.take(rank) is not None
         ledger.lose(rank)
     assert not ledger.suspicion
-    assert ledger.deadly() == []
+    assert ledger.poisoned_stages() == []
     assert ledger.take(0) is not None
 
 
