@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
+from .distributions.continuous import Continuous
 from .distributions.counts import Counts
 from .distributions.gammas import Gammas
-from .distributions.location import Location
-from .distributions.normals import Normals
 from .distributions.plain import Plain
-from .distributions.shaped import Shaped
 from .distributions.vectors import Vectors
 from .legacy import shared
 from .legacy.random_state import RandomState
@@ -31,7 +29,7 @@ __all__ = [
 __all__ += shared.__all__
 
 
-class Generator(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Orders):
+class Generator(Plain, Continuous, Gammas, Counts, Vectors, Orders):
     """A stream of random numbers with the methods of NumPy's generator; make one by `default_rng`.
 
     The element at flat C-order position p of a call is a function of the seed and (offset + p), where the offset is the
