@@ -167,9 +167,9 @@ class BatchReader:
         return slab[at : at + count].view(producer.dtype).reshape(shape)
 
     def addresses(self, number: int, blocks: Index) -> Index | None:
-        """Return where whole blocks of an input begin, found for all of them at once; None where some aren't in place.
+        """Return the addresses of whole blocks of an input; None where some can't be read in place.
 
-        They are in C order, and stay there as long as the batch runs.
+        The blocks are in C order, and stay there as long as the batch runs.
         """
         places, producer = self.places[number], self.producers[number]
         if not isinstance(places, Located) or self.ahead or self.fetched:
@@ -182,10 +182,10 @@ class BatchReader:
             addresses[mine] = memory.__array_interface__["data"][0] + offsets
         return addresses if producer.blocks_per_task == 1 else addresses + producer.find_offsets(blocks)
 
-    def lie(self, number: int, blocks: Index) -> tuple[Index, Index] | None:
-        """Return where blocks of an input begin, and by how many bytes neighbours along each axis are apart.
+    def strided_addresses(self, number: int, blocks: Index) -> tuple[Index, Index] | None:
+        """Return the addresses and the strides of blocks of an input, also in the user's memory.
 
-        Of blocks in the user's memory as well; None where some aren't in place.
+        None where some can't be read in place.
         """
         producer, places = self.producers[number], self.places[number]
         data = producer.data

@@ -1,4 +1,4 @@
-"""What a batch reads that isn't at hand: other ranks' memory is fetched, slow sources are read by I/O threads."""
+"""Inputs of a batch that can't be read in place: other ranks' memory is fetched, I/O threads read slow sources."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class BatchInputs:
-    """Brings the pieces of a batch that aren't at hand; then hands the batch on. Of the rank's I/O thread.
+    """Fetches or reads the pieces of a batch that can't be read in place, then starts it. On the rank's I/O thread.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class BatchInputs:
         self.failed = False
 
     def start(self) -> None:
-        """Begin to bring them."""
+        """Begin to fetch and read them."""
         wanted: dict[tuple[int, int, tuple[Any, ...]], tuple[Any, ...]] = {}
         for number, block, take in list_read(self.reader.stage, self.run.tasks) if self.remote else ():
             if (number, block // self.reader.producers[number].blocks_per_task) in self.remote:
@@ -69,12 +69,13 @@ class BatchInputs:
         self._on_arrival(True)
 
     def _read_soon(self, key: tuple[int, int, tuple[Any, ...]], number: int, piece: Piece | int) -> None:
-        """Have a piece of a source read, on an I/O thread of the process."""
+        """Read a piece of a source on an I/O thread."""
         source, batch = self.reader.producers[number].token, self.run.batch
         points = not isinstance(piece, int) and piece.points
         reading, new = share((source, *key[1:], points))
         self.reader.ahead[key] = reading
-        reading.await_(lambda: self.rank.waits(batch), lambda: self.rank.do_later(partial(self._on_arrival, True)))
+        arrived = partial(self._on_arrival, True)
+        reading.call_when_read(lambda: self.rank.waits(batch), lambda: self.rank.do_later(arrived))
         if new:
             read_soon(lambda: reading.read(lambda: self.reader.read_ahead(number, piece)))
 

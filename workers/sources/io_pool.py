@@ -1,8 +1,7 @@
-"""I/O threads: they read sources that may be slow, so that neither compute threads nor the engine wait for these.
+"""I/O threads read slow sources, so that neither compute threads nor the engine wait for them.
 
-They are begun when the first such source is read, and are the process's: sources are read as many at a time whatever
-computes with them. What two batches ask for at the same time is read once; who asks when no batch has it any more reads
-again, since a source may have changed.
+A process has a fixed number of them, started when the first slow source is read. A piece that two batches need at the
+same time is read once. When no batch has it any more, it is read again, since the source may have changed.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _lock = threading.Lock()
 
 
 def read_soon(act: Callable[[], None]) -> None:
-    """Have an I/O thread do something, which raises nothing."""
+    """Run a function on an I/O thread; it must not raise."""
     _queue.put(act)
     if len(_threads) < READERS:
         with _lock:
@@ -36,15 +35,15 @@ def read_soon(act: Callable[[], None]) -> None:
 
 
 class Reading:
-    """What is read, or was; each batch that wants it holds it.
+    """A piece of a source that is being read, or has been; each batch that needs it refers to it.
 
     Attributes
     ----------
     outcome : numpy.ndarray or BaseException
-        What was read; there before who waits is told.
+        The piece, or the exception; set before those that wait are notified.
     void : bool
-        Whether it wasn't read, since all who had asked for it had been recalled by then, or couldn't be: who asks now
-        has it read anew. An error's traceback may keep the reading for long.
+        Whether the outcome can't be used: all batches had been recalled before it was read, or reading it failed. Later
+        batches have the piece read anew, even if the traceback of an error keeps this object alive.
     """
 
     __slots__ = ("__weakref__", "_waiting", "outcome", "void")
@@ -54,8 +53,8 @@ class Reading:
         self._waiting: list[tuple[Callable[[], bool], Callable[[], None]]] | None = []
         self.void = False
 
-    def await_(self, wanted: Callable[[], bool], tell: Callable[[], None]) -> None:
-        """Be told when it has been read, now or on an I/O thread; `wanted` says whether it is still of use."""
+    def call_when_read(self, wanted: Callable[[], bool], tell: Callable[[], None]) -> None:
+        """Call `tell` when it has been read, now or on an I/O thread; `wanted` says whether it is still needed."""
         with _lock:
             waits = self._waiting is not None
             if self._waiting is not None:
@@ -63,14 +62,14 @@ class Reading:
         if not waits:
             tell()
 
-    def lives(self) -> bool:
-        """Tell whether it may be given to who asks now: somebody has it, or still waits for it. The lock is held."""
+    def is_usable(self) -> bool:
+        """Whether another batch may use it: it was read, or some batch still waits for it. Call with the lock held."""
         return not self.void and (self._waiting is None or any(wanted() for wanted, _ in self._waiting))
 
     def read(self, act: Callable[[], np.ndarray[Any, Any] | BaseException]) -> None:
-        """Read it, and tell all who wait; on an I/O thread."""
+        """Read it, and notify all that wait; on an I/O thread."""
         with _lock:
-            self.void = not self.lives()
+            self.void = not self.is_usable()
         if not self.void:
             self.outcome = act()
         with _lock:
@@ -84,10 +83,10 @@ _readings: WeakValueDictionary[Hashable, Reading] = WeakValueDictionary()
 
 
 def share(key: Hashable) -> tuple[Reading, bool]:
-    """Return the reading of a key, and whether it is a new one, which the caller must have read."""
+    """Return the reading of a key, and whether it is new; a new one must be read by the caller."""
     with _lock:
         known = _readings.get(key)
-        if known is not None and known.lives():
+        if known is not None and known.is_usable():
             return known, False
         reading = _readings[key] = Reading()
         return reading, True

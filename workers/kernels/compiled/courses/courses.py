@@ -200,9 +200,9 @@ def _find_operand(frame: Frame, number: int, part: Array) -> Operand | None:
         k, blocks = whole
         shapes = frame.stage.input_grids[k].block_shapes(blocks)
         alike = (shapes == shapes[0]).all() and math.prod(shapes[0].tolist()) == part.size
-        lying = frame.reader.lie(k, blocks) if alike else None
-        if lying is not None and lying[0][0] == begin and not np.ptp(lying[1], axis=0).any():
-            return Operand(part, lying[0], (part,))
+        strided = frame.reader.strided_addresses(k, blocks) if alike else None
+        if strided is not None and strided[0][0] == begin and not np.ptp(strided[1], axis=0).any():
+            return Operand(part, strided[0], (part,))
     alone = [frame.alone(i) for i in range(len(frame.blocks))]
     parts = [each.in_place(number) for each in alone if not _is_copied(each, number, value)]
     if len(parts) < len(alone) or any(p is None or (p.shape, p.strides) != (part.shape, part.strides) for p in parts):

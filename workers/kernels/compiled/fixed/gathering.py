@@ -193,9 +193,10 @@ def _find_boxes(frame: Frame, number: int, i: int) -> list[tuple[Boxes, Array, A
     placed_boxes = []
     for boxes in value.access.boxes(value.frame, grids, frame.block_within(number, i)) or ():
         operand = value.inputs[boxes.operand]
-        lying = frame.reader.lie(operand, boxes.block) if frame.reader.producers[operand].dtype == value.dtype else None
-        if lying is None:
+        same_dtype = frame.reader.producers[operand].dtype == value.dtype
+        strided = frame.reader.strided_addresses(operand, boxes.block) if same_dtype else None
+        if strided is None:
             return None
-        begin, strides = lying
+        begin, strides = strided
         placed_boxes.append((boxes, begin + (boxes.start * strides).sum(1), strides * boxes.step))
     return placed_boxes or None
