@@ -156,10 +156,17 @@ class AddressRange:
         if descriptor < 0:
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
         self.address = _checked(_libc.mmap(None, nbytes, self._protection, flags, descriptor, 0))
-        memory = (ctypes.c_char * nbytes).from_address(self.address)
-        weakref.finalize(memory, _libc.munmap, self.address, nbytes).atexit = False
-        view = memoryview(memory).cast("B")
-        self.bytes: Bytes = np.frombuffer(view if write or private else view.toreadonly(), np.uint8)
+        weakref.finalize(self, _libc.munmap, self.address, nbytes).atexit = False
+
+    @property
+    def __array_interface__(self) -> dict[str, object]:
+        data = self.address, not self._protection & mmap.PROT_WRITE
+        return {"version": 3, "typestr": "|u1", "shape": (self.nbytes,), "data": data}
+
+    @property
+    def bytes(self) -> Bytes:
+        """An array over it."""
+        return np.asarray(self)
 
     def map(self, at: int, nbytes: int, descriptor: int, offset: int) -> None:
         """Map a part of a file."""
