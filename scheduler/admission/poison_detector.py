@@ -119,7 +119,7 @@ class Suspicion:
         That is a task at which two or three ranks have died; a stage whose functions were tried so often, on whatever
         blocks, while none of their tasks ended well; and, when only rank 0 is left, one that it had better not try.
         """
-        doomed = []
+        doomed: list[tuple[StageRecord, Deadly]] = []
         limit = max(2, min(3, len(alive) - 1))
         alone = not any(alive[1:])
         for record in active:

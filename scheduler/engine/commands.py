@@ -23,7 +23,7 @@ def order(batch: Batch, sink: Array | None) -> Run:
     record, tasks = batch.record, batch.tasks
     if record.stage.data is not None:
         return feed(batch, [read_slab(record, task) for task in tasks.tolist()])
-    inputs = []
+    inputs: list[Places] = []
     for edge in record.inputs:
         need = edge.reads.of(tasks)
         need = distinct(need) if len(tasks) > 1 else need

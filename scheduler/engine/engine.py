@@ -53,7 +53,7 @@ from ..ledger.ledger import Ledger
 from ..ledger.lineage_checkpoint import rebase
 from ..ledger.planning import Stopped, find_dependents
 from ..ledger.stage_record import Batch, ChunkState, StageRecord
-from ..session.job import Ask, Close, EndJob, Gathered, Job, Release, Request, Submit, Uncache, WatchRequest, post
+from ..session.job import Ask, EndJob, Gathered, Job, Release, Request, Submit, Uncache, WatchRequest, post
 from ..session.job_index import Jobs
 from ..session.progress import warn_beside_bars
 from .commands import feed, order
@@ -248,7 +248,7 @@ class Engine:
                 request.answer.put((request.question(self), None))
             except Exception as error:
                 request.answer.put((None, error))
-        elif isinstance(request, Close):
+        else:  # Close
             self._closing = True
 
     def _submit(self, jobs: tuple[Job, ...]) -> None:

@@ -267,7 +267,7 @@ def victims(ledger: Ledger, rank: int, nbytes: int, idle: bool = False) -> list[
     `idle`: only what no task waits to read. What is being gathered stays where it is: the user's thread copies it, and
     then it goes.
     """
-    slabs = []
+    slabs: list[tuple[StageRecord, Index]] = []
     read = {edge.record for batch in ledger.batches.values() for edge in batch.record.inputs}
     for record in sorted(ledger.holding, key=lambda r: (r.hold == 0, r.number)):
         if nbytes <= 0:

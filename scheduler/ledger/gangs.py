@@ -40,7 +40,7 @@ class GangRun:
     seats: frozenset[int]
     base: int
     epoch: int
-    arrived: dict[int, float] = field(default_factory=dict)
+    arrived: dict[int, float] = field(default_factory=lambda: {})
     broken: bool = False
     begun: float = field(default_factory=time.monotonic)
 

@@ -131,8 +131,8 @@ class Ledger:
             record.slow = stage.data is not None and stage.data.slow
             others = [self.records[token] for token in stage.inputs]
             sizes = tuple(other.stage.blocks_per_task for other in others)
-            known, known_rows = (reads or {}).get(stage.token, (None, []))
-            record.connect(others, known_rows if known == sizes else stage.all_reads(sizes))
+            known = (reads or {}).get(stage.token)
+            record.connect(others, known[1] if known is not None and known[0] == sizes else stage.all_reads(sizes))
             if here:
                 record.state[:] = ChunkState.STORED
                 record.owner[:] = -2
@@ -146,7 +146,7 @@ class Ledger:
 
     def forget(self) -> list[str]:
         """Drop stages that nothing held, owed or running depends on; return their tokens."""
-        gone = []
+        gone: list[str] = []
         candidates = list(self.forgettable)
         self.forgettable.clear()
         while candidates:

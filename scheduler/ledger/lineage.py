@@ -93,7 +93,7 @@ class Timings:
 
 def find_seconds(engine: Engine, tokens: Iterable[str]) -> dict[str, float]:
     """Return the seconds that a task of each stage took, of those that are known; on the engine's thread."""
-    seconds = {}
+    seconds: dict[str, float] = {}
     for token in tokens:
         record = engine.ledger.records.get(token)
         if record is not None and record.ran:

@@ -43,7 +43,7 @@ def follow(job: Job, relied: list[Job]) -> None:
 
 def rebase(ledger: Ledger) -> list[Stage]:
     """Let arrays whose copies are there be made from these from now on; return their stages."""
-    stages = []
+    stages: list[Stage] = []
     for anchor in list(ledger.anchors):
         token = anchor.stage.token
         if ledger.records.get(token) is not anchor:

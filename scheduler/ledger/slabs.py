@@ -34,7 +34,7 @@ class Slabs:
         arena = self.arenas[rank]
         if len(sizes) > 1 and not np.ptp(sizes) and (base := arena.take_run(int(sizes[0]), len(sizes))) is not None:
             return base + ascending(0, len(sizes)) * ArenaAllocator.pad_size(int(sizes[0]))
-        offsets = []
+        offsets: list[int] = []
         for nbytes in sizes.tolist():
             offset = arena.take(nbytes)
             if offset is None:
@@ -56,7 +56,7 @@ class Slabs:
             elif (rank, offset) in self._lent:
                 self.doomed.append((set(self._lent[rank, offset]), rank, offset, nbytes))
             else:
-                self.arenas[rank].give(offset, nbytes)
+                self.arenas[int(rank)].give(offset, nbytes)
 
     def lend(self, number: int, read: Iterable[tuple[int, int]], own: Iterable[tuple[int, int, int]]) -> None:
         """Keep what a batch reads and writes until it has ended, though nobody waits for it.
@@ -109,7 +109,7 @@ class Slabs:
 
     def bury(self, batches: Mapping[int, object], number: int = -1) -> None:
         """Take back the ranges that no batch reads any more, now that one has ended."""
-        rest = []
+        rest: list[tuple[set[int], int, int, int]] = []
         for readers, rank, offset, nbytes in self.doomed:
             readers.discard(number)
             readers &= batches.keys() | self._strays.keys()

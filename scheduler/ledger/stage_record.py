@@ -70,8 +70,8 @@ class StageRecord:
 
     stage: Stage
     number: int = 0
-    inputs: list[Input] = field(default_factory=list)
-    users: dict[StageRecord, Input] = field(default_factory=dict)
+    inputs: list[Input] = field(default_factory=lambda: [])
+    users: dict[StageRecord, Input] = field(default_factory=lambda: {})
     hold: int = 0
     nstored: int = 0
     nwaiting: int = 0
@@ -82,13 +82,13 @@ class StageRecord:
     in_place: bool = False
     cached: bool = False
     slow: bool = False
-    deaths: dict[int, int] = field(default_factory=dict)
-    queues: dict[int, deque[Index]] = field(default_factory=dict)
-    lengths: dict[int, int] = field(default_factory=dict)
+    deaths: dict[int, int] = field(default_factory=lambda: {})
+    queues: dict[int, deque[Index]] = field(default_factory=lambda: {})
+    lengths: dict[int, int] = field(default_factory=lambda: {})
     nready: int = 0
     leading: int = 0
     few: bool = False
-    listed: set[int] = field(default_factory=set)
+    listed: set[int] = field(default_factory=lambda: set())
     watched: bool = False
     pressing: int = 0
     turn: int = 0
