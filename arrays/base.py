@@ -20,10 +20,10 @@ from ..graph.chunks.normalize import normalize
 from ..graph.errors import ArgumentError, AxisError, ChunksError, DTypeError, RangeError, ShapeError, bad
 from ..graph.expr import origin
 from ..graph.expr.expr import DType, Expr, Op
+from ..graph.expr.interned import same_grid
 from ..graph.expr.serialize import pack, unpack
 from ..graph.keyword_hints import aside
 from ..graph.kinds.source import Host, HostData
-from ..graph.lowering.interned import same_grid
 from ..workers.config import config
 from ..workers.sources.file_arrays import source_of
 from ..workers.sources.source_objects import travelling

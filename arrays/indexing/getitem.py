@@ -18,11 +18,11 @@ from ...graph.chunks.axismap import AxisMap, Fixed, Slice
 from ...graph.chunks.grid import Axis, Grid, merge_tiny_chunks
 from ...graph.chunks.positions import Take
 from ...graph.errors import IndexingError, bad
+from ...graph.expr.interned import BLOCKS, recurs
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ...graph.kinds.points import TakePoints
 from ...graph.kinds.source import Full
-from ...graph.lowering.interned import BLOCKS, recurs
 from ...workers.kernels.blocks.elements.picking import field
 from ..base import ArrayBase, alias, as_array, make, wrap
 from ..chunking.rechunk import regrid

@@ -62,7 +62,7 @@ class Rows:
         return cls(np.searchsorted(row, np.arange(nrows + 1)), item)
 
     def inverse(self, nitems: int) -> Rows:
-        """Return the relation read backwards; it is remembered, as a prepared plan's relations serve many times."""
+        """Return the relation read backwards; it is remembered, as a form's relations serve many times."""
         known: tuple[int, Rows] | None = self.__dict__.get("_inverse")
         if known is None or known[0] != nitems:
             known = self.__dict__["_inverse"] = nitems, self._invert(nitems)

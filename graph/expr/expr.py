@@ -9,7 +9,7 @@ from weakref import ref
 
 import numpy as np
 
-from ..lowering.interned import name_form
+from .interned import name_form
 from .origin import NOWHERE, Origin, is_spoken
 from .token import name_node
 
@@ -59,7 +59,7 @@ class Op:
 
     @property
     def recurring(self) -> bool:
-        """Whether it is the same object each time that it is made; see `graph.lowering.interned`."""
+        """Whether it is the same object each time that it is made; see `graph.expr.interned`."""
         return "recurring" in self.__dict__
 
     @property

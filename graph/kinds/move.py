@@ -18,9 +18,9 @@ from ..chunks.block_reads import Into, Piece, Rows, concatenate_ranges, product_
 from ..chunks.boxes import Boxes, cross, cut_axis, strides_of
 from ..chunks.grid import Axis, Grid, Index
 from ..expr.expr import Op
+from ..expr.interned import recurs
 from ..expr.token import token_of
 from ..few import ascending, distinct, positions_in
-from ..lowering.interned import recurs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from ..chunks.grid import Grid
     from ..expr.expr import Expr
 
+    Write = Callable[["StageWriter"], Stage]
+
 DEPTH = 64
 """Longer chains are cut: a stage's program stays short."""
 UNBOUNDED = 1 << 62
@@ -48,7 +50,9 @@ _LITTLE = frozenset(["add", "subtract", "multiply", "negative", "minimum", "maxi
 _WHOLE = (Contract, MapBlocks, BlockFunction, Gang)
 
 
-def lower(roots: list[Expr], stored: Callable[[str], bool], room: int = UNBOUNDED) -> list[Stage]:
+def lower(
+    roots: list[Expr], stored: Callable[[str], bool], room: int = UNBOUNDED, write: Write | None = None
+) -> list[Stage]:
     """Return the stages that compute the roots, inputs before their readers.
 
     Parameters
@@ -58,24 +62,28 @@ def lower(roots: list[Expr], stored: Callable[[str], bool], room: int = UNBOUNDE
         Tells by its token whether an expression has chunks already (or a stage that makes them): it is read.
     room : int, optional
         Bytes that there are for chunks.
+    write : callable, optional
+        `write(writer)` returns the stage that a writer would write; None has it written.
     """
     simple = reduce_together(simplify(roots, stored), stored)
-    stages, homes = write_stages(simple, stored)
+    stages, homes = write_stages(simple, stored, write=write)
     often = find_read_often(stages, room)
     if often:
         simple = hold_sources(simple, often, stored)
-        stages, homes = write_stages(simple, stored)
+        stages, homes = write_stages(simple, stored, write=write)
     tokens = {root.token for root in simple}
     for _ in range(AGAIN):
         waiting = find_waiting(stages, tokens, room)
         if not waiting:
             break
         simple = make_again(simple, waiting, homes, stored)
-        stages, homes = write_stages(simple, stored)
+        stages, homes = write_stages(simple, stored, write=write)
     return stages
 
 
-def write_stages(simple: list[Expr], stored: Callable[[str], bool]) -> tuple[list[Stage], dict[str, str]]:
+def write_stages(
+    simple: list[Expr], stored: Callable[[str], bool], write: Write | None = None
+) -> tuple[list[Stage], dict[str, str]]:
     """Return the stages of simplified expressions, and in which stage each node is computed, by tokens."""
     nodes = list(walk(simple, lambda node: stored(node.token)))
     for node in nodes:
@@ -89,12 +97,12 @@ def write_stages(simple: list[Expr], stored: Callable[[str], bool]) -> tuple[lis
     tokens = {r.token for r in simple}
     sources = find_generated(nodes, users, tokens, stored)
     homes = _homes(nodes, users, tokens, sources, stored)
-    stages = [
-        _Writer(node, homes, sources).stage()
+    writers = [
+        StageWriter(node, homes, sources)
         for node in nodes
         if homes[node.token] == node.token and not stored(node.token)
     ]
-    return stages, homes
+    return [writer.stage() if write is None else write(writer) for writer in writers], homes
 
 
 def _homes(
@@ -257,8 +265,8 @@ def name_stage(nodes: list[Expr]) -> str:
 
 
 @dataclass
-class _Writer:
-    """Writes the program of the stage whose last node is `root`."""
+class StageWriter:
+    """Writes the stage whose last node is `root`: `homes` says what is computed in it, `sources` what is generated."""
 
     root: Expr
     homes: dict[str, str]
@@ -269,6 +277,7 @@ class _Writer:
     nodes: list[Expr] = field(default_factory=lambda: [])
 
     def stage(self) -> Stage:
+        """Return the stage."""
         op = self.root.op
         level = op if isinstance(op, Level) else None
         domain = _domain(self.root)
@@ -279,7 +288,7 @@ class _Writer:
             return self._make(domain, program, op)
         top = self.root.operands[0] if level is not None else self.root
         axes = tuple(range(domain.ndim))
-        if level is not None and not self._is_inlined(top):
+        if level is not None and self.is_input(top.token):
             self._load(top, axes)
         else:
             self._value(top, axes, top is self.root)
@@ -295,15 +304,16 @@ class _Writer:
         data = host.data if host is not None else None
         return Stage(root.token, name, root.origin.where, domain, root.grid, root.dtype, tokens, grids, program, data)
 
-    def _is_inlined(self, node: Expr) -> bool:
-        return self.homes[node.token] in ("", self.root.token)
+    def is_input(self, token: str) -> bool:
+        """Whether a node is computed elsewhere, and read here."""
+        return self.homes[token] not in ("", self.root.token)
 
     def _value(self, node: Expr, axes: tuple[int | None, ...], top: bool = False) -> int:
         """Write a node, whose axes run along these axes of the domain; return the number of its value."""
         key = (node.token, axes)
         if key in self.written:
             return self.written[key]
-        if not top and not self._is_inlined(node):
+        if not top and self.is_input(node.token):
             number = self._load(node, axes)
         else:
             number = self._compute(node, axes)
@@ -339,10 +349,10 @@ class _Writer:
         for child in node.operands:
             if child.token in operands:
                 continue
-            if not self._is_inlined(child):
+            if self.is_input(child.token):
                 operands[child.token] = self._input(child)
                 continue
-            inner = _Writer(self.root, self.homes, self.sources, self.inputs, nodes=self.nodes)
+            inner = StageWriter(self.root, self.homes, self.sources, self.inputs, nodes=self.nodes)
             inner.domain = child.grid
             inner._value(child, tuple(range(child.grid.ndim)))
             operands[child.token] = Fused(Program(tuple(inner.values)), child.grid)
@@ -351,7 +361,7 @@ class _Writer:
 
     def _argument(self, node: Expr, axes: tuple[int | None, ...], operand_axes: tuple[int | None, ...]) -> int:
         """Write an argument of a function of whole blocks: it keeps its own blocks' shape."""
-        if not self._is_inlined(node):
+        if self.is_input(node.token):
             return self._add(Load(ByBlock(operand_axes), (self._input(node),), node.dtype, ()))
         if isinstance(node.op, Move | Filled) and node.token not in self.sources:
             inputs = tuple(self._input(child) for child in node.operands)

@@ -3,8 +3,17 @@
 A loop builds the same graph each turn, over other arrays and with other numbers. Two graphs have one structure if they
 are lowered alike: the same operations over the same grids and dtypes, made at the same lines, the same things shared
 and stored. A structure that comes a second time is lowered once more, and kept as a `Template`; from then on its stages
-are copies, whose programs, grids and relations are the same objects. What users' functions do isn't told by structure:
-graphs with some are always lowered. A template holds no data of the user's.
+are copies, whose programs, grids and relations are the same objects. A graph that is too large to be kept, or one with
+users' functions, which aren't told by structure, is looked up stage by stage: what a stage computes is a graph, too,
+that ends at what the stage reads. A template holds no data of the user's.
+
+Three more things are remembered near plans, each by what isn't known here:
+
+- `ProgramForm`: which tasks read which, offsets, and ranks' pieces, layouts and buffers, as long as a stage of the form
+  is there. Sizes of inputs are the holes, and these are known when jobs are entered; ranks see programs and no plans.
+- `expr.interned`: the names, moves and boxes that nodes and passes make, of which the key of a structure consists.
+- `scheduler.session.step_replay`: the stages of a loop's body, as long as the loop runs. It has no key: a step makes no
+  expression, and users' functions are lowered once.
 """
 
 from __future__ import annotations
@@ -12,54 +21,48 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..arguments import is_numpy_scalar
 from ..expr.expr import walk
+from ..expr.interned import BLOCKS
 from ..expr.serialize import dump
 from ..expr.token import token_of
 from ..kinds.elementwise import Elementwise, Scalar
+from ..kinds.reduction import Level
 from ..kinds.source import Full, Host
 from .lower import UNBOUNDED, lower
 from .program import Apply, Generate, Product, Program
-from .similar_stages import share
-from .stage import relations
 
 if TYPE_CHECKING:
     import pickle
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping
 
     from ..expr.expr import Expr
-    from .stage import Reads, Stage
+    from .lower import StageWriter
+    from .program import Operand, Value
+    from .stage import Stage
 
-_Holes = tuple[tuple[tuple[int, ...], int, int, int], ...]
-"""Of a program: each scalar's value and argument in it, and the node and argument that it comes from; a constant that
-is generated has argument -1. A value in a fused operand has the product's number and the operand's before its own."""
+_Holes = dict[int, tuple[int, int]]
+"""Of a program: which argument of which node each of its scalars is, by the scalar's identity; a constant that is
+generated has argument -1."""
 NODES = 512
 """Nodes of the largest graph that is kept."""
+STAGES = 512
+"""Stages of larger graphs that are kept."""
 TASKS = 4096
 """Tasks of the largest stage that is kept: with more, they take longer than planning."""
 BYTES = 1 << 20
 """Bytes of the largest programs that are kept: positions to take may be many."""
+NUMBERS = 8
+"""Programs of a stage that are kept, each with other scalars."""
 
 
-class StagePlan:
-    """The stages that compute some expressions, inputs before their readers."""
-
-    def __init__(self, stages: list[Stage], known: dict[tuple[int, ...], list[Reads]] | None = None) -> None:
-        self.stages = stages
-        self._known = {} if known is None else known
-
-    def relations(self, stages: Sequence[Stage], sizes: Mapping[str, int]) -> dict[str, Reads]:
-        """Return what these stages read, which are the plan's own, some under other names; see `stage.relations`."""
-        key = tuple(sizes[token] for stage in stages for token in stage.inputs if token in sizes)
-        stage_reads = self._known.get(key)
-        if stage_reads is None:
-            stage_reads = self._known[key] = list(relations(stages, sizes).values())
-        return {stage.token: reads for stage, reads in zip(stages, stage_reads, strict=True)}
-
-
-class Prepared:
-    """Remembers how graphs were lowered, by structure: the `most` that were used last."""
+class PlanCache:
+    """Remembers how graphs were lowered, by structure: those that were used last."""
 
     def __init__(self) -> None:
         self._templates: OrderedDict[Hashable, Template | None] = OrderedDict()
@@ -68,14 +71,26 @@ class Prepared:
     def __len__(self) -> int:
         return sum(template is not None for template in self._templates.values())
 
-    def lower(self, roots: list[Expr], stored: Callable[[str], bool], most: int, room: int = UNBOUNDED) -> StagePlan:
-        """Return the plan of some expressions; see `lower.lower`. 0 remembers nothing; `room` is always the same."""
+    def lower(self, roots: list[Expr], stored: Callable[[str], bool], most: int, room: int = UNBOUNDED) -> list[Stage]:
+        """Return the stages of some expressions; see `lower.lower`. 0 remembers nothing; `room` is always the same."""
+        make = partial(lower, roots, stored, room)
         if not most:
-            return StagePlan(lower(roots, stored, room))
+            return make()
         foreign = any(root.foreign for root in roots)
         nodes = [] if foreign else list(walk(roots, lambda node: stored(node.token)))
         if foreign or len(nodes) > NODES:
-            return StagePlan(list(map(share, lower(roots, stored, room))))
+            return make(recall_stage)
+        return self.recall(roots, nodes, stored, most, make)
+
+    def recall(
+        self,
+        roots: list[Expr],
+        nodes: list[Expr],
+        stored: Callable[[str], bool],
+        most: int,
+        make: Callable[[], list[Stage]],
+    ) -> list[Stage]:
+        """Return the stages of a graph of these nodes: those of its structure, or those made now; `most` are kept."""
         key = _structure(roots, nodes, stored)
         with self._lock:
             known = key in self._templates
@@ -85,11 +100,34 @@ class Prepared:
                 self._templates.popitem(last=False)
         if template is not None:
             return template.fill(nodes)
-        stages = lower(roots, stored, room)
+        stages = make()
         if known and (new_template := _make_template(key, roots, nodes, stages)) is not None:
             with self._lock:
                 self._templates[key] = new_template
-        return StagePlan(stages)
+        return stages
+
+
+_stages = PlanCache()
+"""Of stages, each as a graph of its own."""
+
+
+def recall_stage(writer: StageWriter) -> Stage:
+    """Return a stage, from one of its structure where there is one."""
+    nodes = list(walk([writer.root], lambda node: writer.is_input(node.token)))
+    if not all(_is_told(node, writer) for node in nodes):
+        return writer.stage()
+    (stage,) = _stages.recall([writer.root], nodes, writer.is_input, STAGES, lambda: [writer.stage()])
+    return stage
+
+
+def _is_told(node: Expr, writer: StageWriter) -> bool:
+    """Whether it is quickly told what a stage does with a node: positions to take would be named each time."""
+    if node.grid.nblocks > BLOCKS:
+        return False
+    if writer.is_input(node.token):
+        return True
+    viewed = bool(node.operands) and node.token in writer.sources
+    return not viewed and (node.op.recurring or isinstance(node.op, Elementwise | Level | Full))
 
 
 def _structure(roots: list[Expr], nodes: list[Expr], stored: Callable[[str], bool]) -> tuple[Hashable, ...]:
@@ -118,29 +156,42 @@ class Template:
             numbers.setdefault(stage.token, len(numbers))
         self._made = len(numbers) - len(nodes)
         self._names = [(numbers[s.token], tuple([numbers[token] for token in s.inputs])) for s in stages]
-        self._holes = holes
         for stage in stages:
             stage.learn()
         self._stages = [stage.remake(data=None) for stage in stages]
+        self._holes = holes
+        self._programs = [
+            {_bits(_fillings(mine, nodes)): stage.program} for mine, stage in zip(holes, stages, strict=True)
+        ]
         hosts = {id(node.op.data): number for number, node in enumerate(nodes) if isinstance(node.op, Host)}
         self._hosts = [None if stage.data is None else hosts[id(stage.data)] for stage in stages]
-        self._reads: dict[tuple[int, ...], list[Reads]] = {}
 
-    def fill(self, nodes: list[Expr]) -> StagePlan:
-        """Return the plan of a graph of this structure, whose nodes these are."""
+    def fill(self, nodes: list[Expr]) -> list[Stage]:
+        """Return the stages of a graph of this structure, whose nodes these are."""
         names = [node.token for node in nodes]
         if self._made:
             base = token_of(self._name, [names[number] for number in self._roots])
             names += [f"{base}.{number}" for number in range(self._made)]
         stages = []
-        for stage, (own, inputs), holes, host in zip(self._stages, self._names, self._holes, self._hosts, strict=True):
-            changes: dict[str, Any] = {"token": names[own], "inputs": tuple([names[number] for number in inputs])}
+        for k, (stage, (own, inputs), host) in enumerate(zip(self._stages, self._names, self._hosts, strict=True)):
+            changes: dict[str, Any] = {"token": names[own], "inputs": tuple(map(names.__getitem__, inputs))}
             if host is not None:
                 changes["data"] = nodes[host].op.given[0]
-            if holes:
-                changes["program"] = _with_scalars(stage.program, holes, nodes)
+            if self._holes[k]:
+                changes["program"] = self._program(k, nodes)
             stages.append(stage.remake(**changes))
-        return StagePlan(stages, self._reads)
+        return stages
+
+    def _program(self, k: int, nodes: list[Expr]) -> Program:
+        """Return stage k's program with the scalars of a graph's nodes: the same object for the same bits."""
+        programs, scalars = self._programs[k], _fillings(self._holes[k], nodes)
+        program = programs.get(bits := _bits(scalars))
+        if program is None:
+            if len(programs) >= NUMBERS:
+                programs.clear()
+            by_hole = dict(zip(self._holes[k], scalars, strict=True))
+            program = programs[bits] = _with_scalars(self._stages[k].program, by_hole)
+        return program
 
 
 def _make_template(
@@ -149,70 +200,70 @@ def _make_template(
     """Return the template of what was lowered; None where it is large, or scalars can't be told apart."""
     if any(stage.ntasks > TASKS for stage in stages):
         return None
-    places: dict[int, tuple[int, int]] = {}
+    places: _Holes = {}
     for number, node in enumerate(nodes):
-        for at, scalar in _scalars(node.op):
-            if places.setdefault(id(scalar), (number, at)) != (number, at):
+        for at, scalar in enumerate(node.op.args) if isinstance(node.op, Elementwise) else [(-1, node.op)]:
+            if isinstance(scalar, Scalar | Full) and places.setdefault(id(scalar), (number, at)) != (number, at):
                 return None
-    holes = []
-    for stage in stages:
-        mine = []
-        for path, at, scalar in _scalars_in(stage.program):
-            if id(scalar) not in places:
-                return None
-            mine.append((path, at, *places[id(scalar)]))
-        holes.append(tuple(mine))
+    scalars = [list(map(id, _scalars(stage.program))) for stage in stages]
+    if not places.keys() >= {hole for mine in scalars for hole in mine}:
+        return None
     try:
         arrays: list[pickle.PickleBuffer] = []  # they needn't be copied to be counted
         packed = dump([stage.program for stage in stages], arrays.append)
         nbytes = len(packed) + sum(each.raw().nbytes for each in arrays)
     except Exception:  # a class of somebody's: it is lowered each time
         return None
+    holes = [{hole: places[hole] for hole in mine} for mine in scalars]
     return Template(key, roots, nodes, stages, holes) if nbytes <= BYTES else None
 
 
-def _scalars(of: object) -> list[tuple[int, Scalar | Full]]:
-    """Return the scalars of a node's operation, or of a program's value, and at which arguments they are."""
-    if isinstance(of, Elementwise | Apply):
-        return [(at, scalar) for at, scalar in enumerate(of.args) if isinstance(scalar, Scalar)]
-    source = of.source if isinstance(of, Generate) else of
-    return [(-1, source)] if isinstance(source, Full) else []
+def _scalars(program: Program) -> Iterator[Scalar | Full]:
+    """Yield the scalars of a program, and the constants that are generated; fused operands' too."""
+    for value in program.values:
+        if isinstance(value, Apply):
+            yield from (arg for arg in value.args if isinstance(arg, Scalar))
+        elif isinstance(value, Generate) and isinstance(value.source, Full):
+            yield value.source
+        elif isinstance(value, Product):
+            for operand in value.fused:
+                yield from _scalars(operand.program)
 
 
-def _scalars_in(program: Program) -> Iterator[tuple[tuple[int, ...], int, Scalar | Full]]:
-    """Yield the scalars of a program, fused operands included; see `_Holes`."""
-    for number, value in enumerate(program.values):
-        for at, scalar in _scalars(value):
-            yield (number,), at, scalar
-        for k, operand in enumerate(value.fused if isinstance(value, Product) else ()):
-            for path, at, scalar in _scalars_in(operand.program):
-                yield (number, k, *path), at, scalar
+def _with_scalars(program: Program, scalars: Mapping[int, Any]) -> Program:
+    """Return a program with other scalars, by the identities of its own."""
+    values: list[Value] = []
+    for value in program.values:
+        if isinstance(value, Apply):
+            args = tuple([scalars.get(id(arg), arg) for arg in value.args])
+            value = Apply(value.function, args, value.dtype, value.full)
+        elif isinstance(value, Generate):
+            value = replace(value, source=scalars.get(id(value.source), value.source))
+        elif isinstance(value, Product):
+            fused: dict[Operand, Operand] = {
+                operand: replace(operand, program=_with_scalars(operand.program, scalars)) for operand in value.fused
+            }
+            left, right = value.operands
+            value = replace(value, operands=(fused.get(left, left), fused.get(right, right)))
+        values.append(value)
+    return Program(tuple(values), program.level, program.form)
 
 
-def _with_scalars(program: Program, holes: _Holes, nodes: list[Expr]) -> Program:
-    """Return a program with the scalars of a graph's nodes; itself where they are the same objects."""
-    values = list(program.values)
-    changed = False
-    below: dict[tuple[int, int], list[tuple[tuple[int, ...], int, int, int]]] = {}
-    for path, at, node, operand in holes:
-        number = path[0]
-        if len(path) > 1:
-            below.setdefault((number, path[1]), []).append((path[2:], at, node, operand))
-            continue
-        value: Any = values[number]
-        op: Any = nodes[node].op
-        if at < 0:
-            if value.source.value is not op.value:
-                values[number] = replace(value, source=op)
-                changed = True
-        elif value.args[at].value is not (scalar := op.args[operand]).value:
-            values[number] = replace(value, args=(*value.args[:at], scalar, *value.args[at + 1 :]))
-            changed = True
-    for (number, k), mine in below.items():
-        value = values[number]
-        old = value.fused[k]
-        fused = replace(old, program=_with_scalars(old.program, tuple(mine), nodes))
-        if fused.program is not old.program:
-            values[number] = replace(value, operands=tuple([fused if o == old else o for o in value.operands]))
-            changed = True
-    return Program(tuple(values), program.level, program.form) if changed else program
+def _fillings(holes: _Holes, nodes: list[Expr]) -> list[Any]:
+    """Return the scalars that a graph's nodes have for holes."""
+    scalars: list[Any] = []
+    for number, at in holes.values():
+        op: Any = nodes[number].op
+        scalars.append(op if at < 0 else op.args[at])
+    return scalars
+
+
+def _bits(scalars: list[Any]) -> tuple[Hashable, ...]:
+    """Return what tells scalars from others, by their bytes: 0.0 and -0.0 are two."""
+    bits: list[Hashable] = []
+    for scalar in scalars:
+        value = scalar.value
+        if type(value) is float or type(value) is complex:
+            value = np.complex128(value)
+        bits.append(value.tobytes() if is_numpy_scalar(value) else value)
+    return tuple(bits)

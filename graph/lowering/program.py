@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..chunks.block_reads import ByBlock
+    from ..chunks.block_reads import ByBlock, Rows
     from ..chunks.grid import Grid, Index
     from ..expr.expr import DType
     from ..kinds.contraction import Contract
@@ -116,7 +116,20 @@ Value = Load | Generate | Apply | Call | Product
 
 
 class ProgramForm:
-    """What programs share that differ in scalars alone: what follows from it is found once for all of them."""
+    """What programs share that differ in scalars alone, over the same grids: what follows from it is found once.
+
+    `reads` of inputs, by the blocks of a task and of each input's; `offsets` of blocks in slabs, by task and the blocks
+    of one. Of small grids alone, unless it `recurs`: stages are kept for lineage long after what they read is done.
+    Ranks keep pieces, layouts and buffers by it. What is sent begins anew, empty.
+    """
+
+    def __init__(self) -> None:
+        self.recurs = False
+        self.reads: dict[tuple[int, ...], list[Rows]] = {}
+        self.offsets: dict[tuple[int, int], Index] = {}
+
+    def __reduce__(self) -> tuple[type[ProgramForm], tuple[()]]:
+        return ProgramForm, ()
 
 
 @dataclass(frozen=True, eq=False)

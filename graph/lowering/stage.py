@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..chunks.block_reads import ByBlock, Rows, concatenate_ranges
+from ..expr.interned import BLOCKS
 from ..few import ascending, distinct, positions_in
 from ..kinds.anchor import COPY, HOLD, SPREAD
 from ..kinds.gang import Gang
 from ..kinds.mapping import BlockFunction, MapBlocks
 from ..kinds.move import Move
-from .interned import BLOCKS
 from .program import Call, Fused, Load, Product, Program
 
 if TYPE_CHECKING:
@@ -41,18 +41,6 @@ FEW_VALUES = 32
 """Values of a program that is short."""
 ONE = Rows(np.arange(2), np.zeros(1, np.int64))
 """What one task reads of one."""
-
-
-class Kin:
-    """What stages have in common whose programs differ in scalars at most.
-
-    `reads` of inputs by their sizes; `offsets` of blocks in slabs by task and blocks of one. Of small grids alone:
-    stages are kept for lineage long after what they read is forgotten.
-    """
-
-    def __init__(self) -> None:
-        self.reads: dict[tuple[int, ...], list[Rows]] = {}
-        self.offsets: dict[tuple[int, int], Index] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +71,6 @@ class Stage:
         """Return the stage with other names, data or scalars: what follows from its grids stays known."""
         stage = object.__new__(Stage)
         stage.__dict__.update(self.__dict__, **changes)
-        if stage.program.form is not self.program.form:
-            stage.__dict__.pop("kin", None)
         return stage
 
     def __getstate__(self) -> dict[str, object]:
@@ -92,15 +78,11 @@ class Stage:
         return {field.name: self.__dict__[field.name] for field in fields(self)}
 
     def learn(self) -> None:
-        """Find what follows from the program and the grids, so that whatever is made from the stage knows it."""
+        """Find what follows from the program and the grids, for stages that are made from this one again and again."""
+        self.program.form.recurs = True
         for name, value in vars(Stage).items():
             if isinstance(value, cached_property):
                 getattr(self, name)
-
-    @cached_property
-    def kin(self) -> Kin:
-        """What tells stages of one form of program over the same grids from others; of the process, never sent."""
-        return Kin()
 
     @cached_property
     def groups(self) -> tuple[int, ...]:
@@ -237,7 +219,7 @@ class Stage:
         """Return where each block of a task begins in the task's slab, and at the end the slab's size, in bytes."""
         if self.grid.nblocks > BLOCKS:
             return self._find_offsets(task)
-        known = self.kin.offsets
+        known = self.program.form.offsets
         key = task, self.blocks_per_task
         offsets = known.get(key)
         if offsets is None:
@@ -345,25 +327,22 @@ class Stage:
 def relations(stages: Sequence[Stage], sizes: Mapping[str, int]) -> dict[str, Reads]:
     """Return what stages read, by token; `sizes` has how many blocks a task covers of inputs that aren't among them."""
     sizes = {**sizes, **{stage.token: stage.blocks_per_task for stage in stages}}
-    known: dict[Hashable, list[Rows]] = {}
+    alike: dict[Hashable, list[Rows]] = {}
     reads: dict[str, Reads] = {}
     for stage in stages:
-        input_sizes = tuple([sizes[token] for token in stage.inputs])
-        reads[stage.token] = input_sizes, _reads_alike(stage, input_sizes, known)
+        input_sizes = tuple(map(sizes.__getitem__, stage.inputs))
+        known, key = stage.program.form.reads, (stage.blocks_per_task, *input_sizes)
+        rows = known.get(key)
+        if rows is None:
+            rows = _reads_alike(stage, input_sizes, alike)
+            if stage.domain.nblocks <= BLOCKS or stage.program.form.recurs:
+                known[key] = rows
+        reads[stage.token] = input_sizes, rows
     return reads
 
 
 def _reads_alike(stage: Stage, sizes: tuple[int, ...], known: dict[Hashable, list[Rows]]) -> list[Rows]:
-    """Return `stage.all_reads`, found once for kin, and for stages that read alike: a loop's turns in one graph."""
-    if stage.domain.nblocks > BLOCKS:
-        return _reads_by_form(stage, sizes, known)
-    reads = stage.kin.reads.get(sizes)
-    if reads is None:
-        reads = stage.kin.reads[sizes] = _reads_by_form(stage, sizes, known)
-    return reads
-
-
-def _reads_by_form(stage: Stage, sizes: tuple[int, ...], known: dict[Hashable, list[Rows]]) -> list[Rows]:
+    """Return `stage.all_reads`, found once for stages that read alike: a loop's turns in one graph."""
     if _is_single(stage):
         return [ONE] * len(stage.inputs)
     loads = []

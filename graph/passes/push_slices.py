@@ -18,10 +18,10 @@ import numpy as np
 from ..chunks.axismap import AxisMap, Fixed, Slice
 from ..chunks.grid import Axis, Grid
 from ..expr.expr import Expr
+from ..expr.interned import recall, recurs, same_grid
 from ..kinds.elementwise import Elementwise
 from ..kinds.move import Move, Route
 from ..kinds.source import Full, Inside
-from ..lowering.interned import recall, recurs, same_grid
 from .shift_boxes import compose, find_patches, meet
 from .windows import makes_much
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..chunks.axismap import Slice, Spread, StridedPlace, Window
 from ..chunks.positions import Periodic, Runs, Take
+from ..expr.interned import BLOCKS, recall, recurs
 from ..kinds.move import Move, Route
-from ..lowering.interned import BLOCKS, recall, recurs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

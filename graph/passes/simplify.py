@@ -14,6 +14,7 @@ from ..chunks.axismap import AxisMap, Fixed, Slice
 from ..chunks.counted_positions import cut, lead
 from ..chunks.grid import Axis, Grid
 from ..expr.expr import Expr, rewrite, with_operands
+from ..expr.interned import recall, recurs
 from ..few import distinct
 from ..kinds.contraction import Contract
 from ..kinds.elementwise import Elementwise
@@ -21,7 +22,6 @@ from ..kinds.move import Move, Route, join_operands, rechunk
 from ..kinds.reduction import Reduce, expand
 from ..kinds.source import Host, Source
 from ..kinds.view import leads_back
-from ..lowering.interned import recall, recurs
 from .generated_sources import is_cheap
 from .merge_setitems import Writes
 from .push_slices import push_down

@@ -16,7 +16,8 @@ from ...graph.expr.expr import Expr, walk
 from ...graph.kinds.anchor import copied, leaf, restored
 from ...graph.kinds.source import Host
 from ...graph.lowering.lower import lower
-from ...graph.lowering.plan_cache import Prepared
+from ...graph.lowering.plan_cache import PlanCache
+from ...graph.lowering.stage import relations
 from ...workers.config import config
 from ..admission.refusal import check_room
 from ..ledger.lineage_checkpoint import follow, is_due
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from queue import SimpleQueue
 
     from ...graph.chunks.grid import Grid
-    from ...graph.lowering.plan_cache import StagePlan
     from ...graph.lowering.stage import Stage
     from ...workers.rank.rank import Rank
     from ...workers.wire.rpc import Calls
@@ -70,7 +70,7 @@ class Session:
         self._kept: dict[str, tuple[set[int], Job]] = {}
         self._watched: set[str] = set()
         self._comm: Any = None
-        self._prepared = Prepared()
+        self._plans = PlanCache()
 
     @property
     def present(self) -> Session:
@@ -233,8 +233,7 @@ class Session:
     def _gather(
         self, roots: list[Expr], take: Callable[[int, Grid, int, Array], None] | None = None
     ) -> ResultCollector:
-        plan, relied = self._lower(roots)
-        stages = plan.stages
+        stages, relied = self._lower(roots)
         direct = self.engine.shared and take is None
         handed = {root.token for root in roots} if direct else ()
         check_room(stages, handed, sum(root.nbytes for root in roots) if take is None else 0, self.arenas)
@@ -248,9 +247,8 @@ class Session:
         wanted = set(names)
         name = ", ".join(dict.fromkeys(stage.name for stage in stages if stage.token in wanted))
         made_by = [kept.job for kept in relied.values()]
-        job = Job(
-            stages, names, results, plan.relations(stages, _blocks_per_task(relied)), sinks, name=name, relied=made_by
-        )
+        reads = relations(stages, _blocks_per_task(relied))
+        job = Job(stages, names, results, reads, sinks, name=name, relied=made_by)
         self._watch(roots)
         return ResultCollector(self.engine, job, [root.token for root in roots], list(relied.values()), take)
 
@@ -263,9 +261,9 @@ class Session:
             known = {root.token for root in roots if self.is_stored(root.token)}
             kept = [self._another(root.token) if root.token in known else None for root in roots]
             fresh = list({root.token: root for root in roots if root.token not in known}.values())
-            plan, relied = self._lower(fresh)
-            check_room(plan.stages, (), 0, self.arenas)
-            stages, reads = plan.stages, plan.relations(plan.stages, _blocks_per_task(relied))
+            stages, relied = self._lower(fresh)
+            check_room(stages, (), 0, self.arenas)
+            reads = relations(stages, _blocks_per_task(relied))
             by_token = {stage.token: stage for stage in stages}
             self._watch(fresh)
             jobs = tuple(
@@ -323,7 +321,7 @@ class Session:
         """Return the stages that computing these expressions would run."""
         return lower(list(roots), self.is_stored, sum(self.arenas))
 
-    def _lower(self, roots: Sequence[Expr]) -> tuple[StagePlan, dict[str, Pin]]:
+    def _lower(self, roots: Sequence[Expr]) -> tuple[list[Stage], dict[str, Pin]]:
         """Return the stages to run, and what is stored that they, or the caller, will read, by token.
 
         As long as these objects are there nobody releases it: until the job is handed in, after which its reads count.
@@ -336,8 +334,8 @@ class Session:
                     pins[token] = self._another(token) if self.is_stored(token) else None
             return pins[token] is not None
 
-        plan = self._prepared.lower(list(roots), is_kept, config.plans, sum(self.arenas))
-        return plan, {token: kept for token, kept in pins.items() if kept is not None}
+        stages = self._plans.lower(list(roots), is_kept, config.plans, sum(self.arenas))
+        return stages, {token: kept for token, kept in pins.items() if kept is not None}
 
     def chunk(self, root: Expr, block: int) -> Array:
         """Return one chunk of a persisted array, read-only and in place where it lies on this node."""

@@ -7,10 +7,9 @@ import pytest
 
 import windrow as wr
 from windrow.graph.chunks.grid import Axis, Grid
-from windrow.graph.lowering.interned import same_grid
+from windrow.graph.expr.interned import same_grid
 from windrow.graph.lowering.lower import lower
-from windrow.graph.lowering.plan_cache import NODES, Prepared
-from windrow.graph.lowering.similar_stages import share
+from windrow.graph.lowering.plan_cache import NODES, PlanCache, recall_stage
 
 
 def nothing(token):
@@ -18,7 +17,11 @@ def nothing(token):
 
 
 def plan(x):
-    return Prepared().lower([x.expr], nothing, 8).stages
+    return PlanCache().lower([x.expr], nothing, 8)
+
+
+def plan_by_stages(x):
+    return lower([x.expr], nothing, write=recall_stage)[-1]
 
 
 def stencil(u):
@@ -33,7 +36,7 @@ def test_turns_of_a_long_loop_are_the_same_programs():
         u = stencil(u)
     stages = plan(u)
     assert len({id(stage.program) for stage in stages}) < 10 < len(stages)
-    assert len({id(stage.kin) for stage in stages}) < 10
+    assert len({id(stage.program.form) for stage in stages}) < 10
     assert len({stage.token for stage in stages}) == len(stages)
     alone = lower([u.expr], nothing)
     assert [(s.token, s.inputs, s.name, s.origin) for s in stages] == [
@@ -44,7 +47,7 @@ def test_turns_of_a_long_loop_are_the_same_programs():
 @pytest.mark.parametrize(("one", "other"), [(0.0, -0.0), (1, 1.0), (np.float32(1), np.float64(1)), (True, 1)])
 def test_numbers_of_other_bits_are_other_programs(one, other):
     x = wr.from_array(np.arange(10.0), chunks=5)
-    shared = [share(lower([(x * k).expr], nothing)[-1]) for k in (one, other, one)]
+    _, *shared = [plan_by_stages(x * k) for k in (one, one, other, one)]
     assert shared[0].program is not shared[1].program
     assert shared[2].program is shared[0].program
 
@@ -54,9 +57,19 @@ def test_users_functions_and_draws_share_nothing():
         lambda x: wr.map_blocks(np.sin, x, dtype=float),
         lambda x: x + wr.random.default_rng(3).normal(size=10),
     ):
-        made = [lower([make(wr.from_array(np.arange(10.0), chunks=5)).expr], nothing)[-1] for _ in range(2)]
-        assert share(made[0]) is made[0]
-        assert share(made[1]) is made[1]
+        stages = [plan_by_stages(make(wr.from_array(np.arange(10.0), chunks=5))) for _ in range(4)]
+        assert len({id(stage.program.form) for stage in stages}) == 4
+
+
+def test_turns_with_other_numbers_share_what_follows_from_grids():
+    u, x = wr.from_array(np.arange(40.0), chunks=20), np.arange(40.0)
+    for turn in range(NODES // 4):
+        for a in (u, x):
+            a[1:-1] = (turn + 1) / NODES * (a[:-2] + a[2:])
+    stages = plan(u)
+    assert len({id(stage.program.form) for stage in stages}) < 10 < len(stages)
+    assert len({id(stage.program) for stage in stages}) == len(stages)
+    np.testing.assert_array_equal(u.compute(), x)
 
 
 def test_long_loops_are_numpys():

@@ -10,7 +10,7 @@ import pytest
 
 import windrow as wr
 from windrow.graph.lowering.lower import lower
-from windrow.graph.lowering.plan_cache import Prepared
+from windrow.graph.lowering.plan_cache import PlanCache
 from windrow.graph.lowering.stage import Stage, relations
 
 STEPS = {
@@ -57,17 +57,17 @@ def look(stages):
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_prepared_plan_is_what_lowering_gives(step):
-    prepared = Prepared()
+    prepared = PlanCache()
     for turn in range(4):
         root = STEPS[step](array(turn), 1.5 * turn).expr
         want = lower([root], nothing)
-        plan = prepared.lower([root], nothing, 8)
+        stages = prepared.lower([root], nothing, 8)
         assert len(prepared) == (turn > 0)
-        assert repr(look(plan.stages)) == repr(look(want))
-        assert [s.blocks_per_task for s in plan.stages] == [s.blocks_per_task for s in want]
-        assert [s.data for s in plan.stages] == [s.data for s in want]
-        assert plan.stages[-1].token == root.token
-        for one, other in zip(plan.relations(plan.stages, {}).values(), relations(want, {}).values(), strict=True):
+        assert repr(look(stages)) == repr(look(want))
+        assert [s.blocks_per_task for s in stages] == [s.blocks_per_task for s in want]
+        assert [s.data for s in stages] == [s.data for s in want]
+        assert stages[-1].token == root.token
+        for one, other in zip(relations(stages, {}).values(), relations(want, {}).values(), strict=True):
             assert one[0] == other[0]
             for mine, theirs in zip(one[1], other[1], strict=True):
                 np.testing.assert_array_equal(mine.start, theirs.start)
@@ -75,10 +75,10 @@ def test_a_prepared_plan_is_what_lowering_gives(step):
 
 
 def test_names_that_are_made_up_are_apart_where_contents_are():
-    prepared, names = Prepared(), []
+    prepared, names = PlanCache(), []
     for turn in range(4):
         x = array(turn)
-        names += [s.token for s in prepared.lower([x.sum().expr, x.max().expr], nothing, 8).stages]
+        names += [s.token for s in prepared.lower([x.sum().expr, x.max().expr], nothing, 8)]
     assert len(set(names)) == len(names)
 
 
@@ -95,28 +95,27 @@ def test_names_that_are_made_up_are_apart_where_contents_are():
     ],
 )
 def test_what_differs_is_another_structure(change):
-    prepared = Prepared()
+    prepared = PlanCache()
     for turn in range(3):
         prepared.lower([(array(turn).astype("f4") + 1).expr], nothing, 8)
     assert len(prepared) == 1
     root = change(array(9).astype("f4")).expr
-    assert repr(look(prepared.lower([root], nothing, 8).stages)) == repr(look(lower([root], nothing)))
+    assert repr(look(prepared.lower([root], nothing, 8))) == repr(look(lower([root], nothing)))
     assert len(prepared) == 1
 
 
 def test_what_is_stored_counts():
-    prepared = Prepared()
+    prepared = PlanCache()
     for turn in range(3):
         x = array(turn)
         inner = x * 2
         prepared.lower([(inner + 1).expr], nothing, 8)
-        plan = prepared.lower([(inner + 1).expr], lambda token, mine=inner.expr.token: token == mine, 8)
-        (stage,) = plan.stages
+        (stage,) = prepared.lower([(inner + 1).expr], lambda token, mine=inner.expr.token: token == mine, 8)
         assert stage.inputs == (inner.expr.token,)
 
 
 def test_users_functions_and_large_graphs_are_lowered_each_time():
-    prepared = Prepared()
+    prepared = PlanCache()
     for turn in range(3):
         prepared.lower([wr.map_blocks(np.negative, array(turn)).expr], nothing, 8)
         long = array(turn)
@@ -129,12 +128,12 @@ def test_users_functions_and_large_graphs_are_lowered_each_time():
 
 
 def test_only_the_last_are_remembered():
-    prepared = Prepared()
+    prepared = PlanCache()
     for width in range(2, 12):
         for turn in range(2):
             prepared.lower([(array(turn, (3, width)) + 1).expr], nothing, 4)
     assert len(prepared) == 4
-    off = Prepared()
+    off = PlanCache()
     for turn in range(3):
         off.lower([(array(turn) + 1).expr], nothing, 0)
     assert len(off) == 0

@@ -11,7 +11,7 @@ import pytest
 import windrow as wr
 from support.waiting import until
 from windrow.graph.lowering.lower import lower
-from windrow.graph.lowering.plan_cache import StagePlan
+from windrow.graph.lowering.stage import relations
 from windrow.scheduler.engine.spiller import victims
 from windrow.scheduler.ledger.ledger import Ledger
 from windrow.scheduler.session.job import Release, Submit
@@ -72,7 +72,7 @@ def test_what_a_computation_reads_is_released_before_it_is_handed_in(monkeypatch
 
     kept = [numbers().persist()]
     wr.wait(*kept)
-    whole = StagePlan.relations
+    whole = relations
 
     def released(*args):
         kept.pop().release()
@@ -80,7 +80,7 @@ def test_what_a_computation_reads_is_released_before_it_is_handed_in(monkeypatch
         cluster._session.engine.ask(lambda engine: None)
         return whole(*args)
 
-    monkeypatch.setattr(StagePlan, "relations", released)
+    monkeypatch.setattr("windrow.scheduler.session.session.relations", released)
     if use == "itself":
         assert numbers().compute().tolist() == list(range(1, 101))
     else:
@@ -102,7 +102,7 @@ def test_what_a_computation_reads_fails_before_it_is_handed_in(monkeypatch, clus
         raise ZeroDivisionError("at the gate")
 
     kept = wr.map_blocks(fails, wr.ones(4), dtype=float).persist()
-    whole = StagePlan.relations
+    whole = relations
 
     def failed(*args):
         gate.touch()
@@ -113,7 +113,7 @@ def test_what_a_computation_reads_fails_before_it_is_handed_in(monkeypatch, clus
         cluster._session.engine.ask(lambda engine: None)
         return whole(*args)
 
-    monkeypatch.setattr(StagePlan, "relations", failed)
+    monkeypatch.setattr("windrow.scheduler.session.session.relations", failed)
     with pytest.raises(ZeroDivisionError, match="at the gate"):
         (kept if use == "itself" else kept + 1).compute()
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from windrow.graph.lowering import lower
-from windrow.graph.lowering.plan_cache import Prepared
+from windrow.graph.lowering.plan_cache import PlanCache
 from windrow.graph.lowering.verify import verify, verify_pass
 
 PASSES = ("simplify", "reduce_together", "hold_sources", "make_again")
@@ -25,16 +25,16 @@ def checked_pass(function):
     return run
 
 
-def checked_writing(roots, stored, function=lower.write_stages):
-    stages, homes = function(roots, stored)
+def checked_writing(roots, stored, function=lower.write_stages, **write):
+    stages, homes = function(roots, stored, **write)
     verify(stages, stored, roots)
     return stages, homes
 
 
-def checked_plan(self, roots, stored, *more, function=Prepared.lower):
-    plan = function(self, roots, stored, *more)
-    verify(plan.stages, stored, roots)
-    return plan
+def checked_plan(self, roots, stored, *more, function=PlanCache.lower):
+    stages = function(self, roots, stored, *more)
+    verify(stages, stored, roots)
+    return stages
 
 
 @contextmanager
@@ -44,5 +44,5 @@ def verifying():
         for name in PASSES:
             patch.setattr(lower, name, checked_pass(getattr(lower, name)))
         patch.setattr(lower, "write_stages", checked_writing)
-        patch.setattr(Prepared, "lower", checked_plan)
+        patch.setattr(PlanCache, "lower", checked_plan)
         yield

@@ -18,11 +18,11 @@ import numpy as np
 from ....graph.chunks.axismap import AxisMap, Fixed, Slice, Spread, StridedPlace
 from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import DTypeError, ShapeError, bad
+from ....graph.expr.interned import BLOCKS, recall, recurs
 from ....graph.kinds.mapping import BlockFunction
 from ....graph.kinds.move import Move, Route
 from ....graph.kinds.points import PutPoints, last_by_block
 from ....graph.kinds.source import Full
-from ....graph.lowering.interned import BLOCKS, recall, recurs
 from ...base import ArrayBase, alias, as_array, make, snapshot, wrap
 from ...chunking.rechunk import regrid
 from ...execution.deferred import Chosen, defer

@@ -37,8 +37,8 @@ from .tile_regions import TILE, Region, regions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ....graph.lowering.program import Operand
-    from ....graph.lowering.stage import Kin, Stage
+    from ....graph.lowering.program import Operand, ProgramForm
+    from ....graph.lowering.stage import Stage
     from ...rank.chunk_reader import BatchReader
     from ..compiled.fixed.gathering import BlockPieces
     from ..contraction import Block
@@ -54,7 +54,7 @@ MOST = 2048
 """Blocks whose pieces are remembered."""
 BLOCKS = 16
 """Blocks of the largest stage of which they are: with more, making them is little beside computing."""
-_pieces: dict[tuple[Kin, int, int], tuple[list[Piece], tuple[int, ...]]] = {}
+_pieces: dict[tuple[ProgramForm, int, int], tuple[list[Piece], tuple[int, ...]]] = {}
 """Of moved values, by the value's number and the block in its own grid."""
 
 
@@ -313,7 +313,7 @@ class Frame:
         if number in self._found:
             return self._found[number]
         stage, at = self.stage, self._within(number, value)[i]
-        key = stage.kin, number, at
+        key = stage.program.form, number, at
         entry = _pieces.get(key)
         if entry is None:
             grids = tuple([stage.input_grids[k] for k in value.inputs])

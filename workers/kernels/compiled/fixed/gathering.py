@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .....graph.chunks.boxes import Boxes
-    from .....graph.lowering.stage import Kin, Stage
+    from .....graph.lowering.program import ProgramForm
+    from .....graph.lowering.stage import Stage
     from ...interpreter.frame import Frame
     from ...interpreter.piece_assembly import AssembledPieces
     from ...interpreter.tile_regions import Region
@@ -38,7 +39,7 @@ SEVERAL = 4
 LOOKED_AT = 3
 """Blocks that tell whether a stage's have many."""
 
-_counts: WeakKeyDictionary[Kin, dict[int, int]] = WeakKeyDictionary()
+_counts: WeakKeyDictionary[ProgramForm, dict[int, int]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def count_pieces(stage: Stage, number: int) -> int:
     """Return about how many pieces a block of a moved value has at most; 0 where they are none that the loop takes."""
     if config.jit == "off":
         return 0
-    known = _counts.setdefault(stage.kin, {})
+    known = _counts.setdefault(stage.program.form, {})
     if number not in known:
         known[number] = _most_pieces(stage, number)
     return known[number]

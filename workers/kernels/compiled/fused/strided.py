@@ -29,8 +29,8 @@ from .dispatch import BoundKernel, bind
 from .strided_text import compile_strided
 
 if TYPE_CHECKING:
-    from .....graph.lowering.program import Program
-    from .....graph.lowering.stage import Kin, Stage
+    from .....graph.lowering.program import Program, ProgramForm
+    from .....graph.lowering.stage import Stage
     from ...interpreter.frame import Frame
     from ..courses.courses import Places
     from .fused import FusedKernel
@@ -44,7 +44,7 @@ TOGETHER = 1 << 14
 """Elements of rows that are gone over together, rims and interior, so that lines of memory come once."""
 
 _fused: WeakKeyDictionary[Program, FusedKernel | None] = WeakKeyDictionary()
-_layouts: WeakKeyDictionary[Kin, Layouts] = WeakKeyDictionary()
+_layouts: WeakKeyDictionary[ProgramForm, Layouts] = WeakKeyDictionary()
 _bound: WeakKeyDictionary[Stage, Strided | None] = WeakKeyDictionary()
 
 
@@ -128,9 +128,9 @@ def _find(stage: Stage) -> Strided | None:
     fused = _fused[program]
     strided = None
     if fused is not None:
-        layouts = _layouts.get(stage.kin)
+        layouts = _layouts.get(program.form)
         if layouts is None:
-            layouts = _layouts[stage.kin] = layouts_of(stage, fused)
+            layouts = _layouts[program.form] = layouts_of(stage, fused)
         strided = Strided(**vars(bind(fused, 0, stage)), layouts=layouts)
     _bound[stage] = strided
     return strided

@@ -5,16 +5,16 @@ What follows from such an object is then found once. An operation that recurs is
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..expr.token import token_of
+from .token import token_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from ..chunks.grid import Grid
-    from ..expr.expr import DType, Op
+    from .expr import DType, Op
 
     Marked = TypeVar("Marked", bound=Op)
     Result = TypeVar("Result")
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 BLOCKS = 256
 """Blocks of the largest grid that is remembered: the bounds of its chunks are held."""
 MOST = 4096
-"""Forms, and other things that follow from what recurs, that are remembered."""
+"""Names, moves and boxes that follow from what recurs, that are remembered."""
 
 _recalled: dict[tuple[object, ...], tuple[tuple[object, ...], Any]] = {}
-_forms: dict[tuple[object, ...], tuple[str, Op, Grid]] = {}
 
 
 @lru_cache(MOST)
@@ -52,7 +51,7 @@ def recurs(op: Marked) -> Marked:
 
 def recall(kind: Hashable, parts: tuple[object, ...], make: Callable[[], Result]) -> Result:
     """Return what was made of these very objects before, or what is made now: it follows from them alone."""
-    key = (kind, *[id(part) for part in parts])
+    key = (kind, *map(id, parts))
     entry = _recalled.get(key)
     if entry is None:
         if len(_recalled) >= MOST:
@@ -65,16 +64,9 @@ def recall(kind: Hashable, parts: tuple[object, ...], make: Callable[[], Result]
 def name_form(op: Op, grid: Grid, dtype: DType) -> str:
     """Return the name of what an operation does to whatever operands; see `Op.form`."""
     form, kind = op.form, type(op).__name__
-    key: tuple[object, ...] | None = None
-    if form is op and op.recurring:
-        key = (id(op), id(grid), dtype)
-    elif type(form) is tuple:
-        key = (kind, form, id(grid), dtype)
-    if key is None or grid.nblocks > BLOCKS:
-        return token_of(kind, form, grid, dtype)
-    entry = _forms.get(key)
-    if entry is None:
-        if len(_forms) >= MOST:
-            _forms.clear()
-        entry = _forms[key] = token_of(kind, form, grid, dtype), op, grid  # held, too
-    return entry[0]
+    name = partial(token_of, kind, form, grid, dtype)
+    if grid.nblocks <= BLOCKS and type(form) is tuple:
+        return recall((kind, form, dtype), (grid,), name)
+    if grid.nblocks <= BLOCKS and form is op and op.recurring:
+        return recall(("form", dtype), (op, grid), name)
+    return name()
