@@ -20,7 +20,6 @@ from windrow.graph.kinds.source import Random
 from windrow.graph.lowering import lower as lowering
 from windrow.graph.lowering import verify as errors
 from windrow.graph.lowering.lower import lower
-from windrow.graph.lowering.plan_cache import StagePlan
 from windrow.graph.lowering.program import Program
 from windrow.graph.lowering.verify import verify, verify_pass
 
@@ -225,4 +224,4 @@ def test_plans_of_tests_are_verified():
     with pytest.raises(errors.UnmadeRoot):
         verified.checked_writing([noise()], nothing, lambda roots, stored: ([], {}))
     with pytest.raises(errors.UnmadeRoot):
-        verified.checked_plan(None, [noise()], nothing, function=lambda self, roots, stored: StagePlan([]))
+        verified.checked_plan(None, [noise()], nothing, function=lambda self, roots, stored: [])
