@@ -64,9 +64,9 @@ def recall(kind: Hashable, parts: tuple[object, ...], make: Callable[[], Result]
 def name_form(op: Op, grid: Grid, dtype: DType) -> str:
     """Return the name of what an operation does to whatever operands; see `Op.form`."""
     form, kind = op.form, type(op).__name__
-    name = partial(token_of, kind, form, grid, dtype)
+    name, like = partial(token_of, kind, form, grid, dtype), (kind, form, dtype)
     if grid.nblocks <= BLOCKS and type(form) is tuple:
-        return recall((kind, form, dtype), (grid,), name)
+        return recall(like, (grid,), name)
     if grid.nblocks <= BLOCKS and form is op and op.recurring:
         return recall(("form", dtype), (op, grid), name)
     return name()

@@ -338,7 +338,7 @@ class StageWriter:
             reads = [Load(Shares(op.members), (self._input(child),), child.dtype, ()) for child in node.operands]
             return self._add(Call(op, tuple(self._add(load) for load in reads), node.dtype, full))
         assert isinstance(op, MapBlocks | BlockFunction), op
-        args = []
+        args: list[int] = []
         for i, child in enumerate(node.operands):
             args.append(self._argument(child, axes, _way(node, i)))
         return self._add(Call(op, tuple(args), node.dtype, full))

@@ -172,7 +172,7 @@ class Template:
         if self._made:
             base = token_of(self._name, [names[number] for number in self._roots])
             names += [f"{base}.{number}" for number in range(self._made)]
-        stages = []
+        stages: list[Stage] = []
         for k, (stage, (own, inputs), host) in enumerate(zip(self._stages, self._names, self._hosts, strict=True)):
             changes: dict[str, Any] = {"token": names[own], "inputs": tuple(map(names.__getitem__, inputs))}
             if host is not None:

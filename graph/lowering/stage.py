@@ -285,7 +285,7 @@ class Stage:
         for value in self.program.values:
             for number, rows in self.rows(value, blocks):
                 pairs[number].append((tasks[rows.row_numbers()], rows.items // sizes[number]))
-        reads = []
+        reads: list[Rows] = []
         for number, mine in enumerate(pairs):
             row, item = (np.concatenate(column) for column in zip(*mine, strict=True))
             ntasks = -(-self.input_grids[number].nblocks // sizes[number])
@@ -345,7 +345,7 @@ def _reads_alike(stage: Stage, sizes: tuple[int, ...], known: dict[Hashable, lis
     """Return `stage.all_reads`, found once for stages that read alike: a loop's turns in one graph."""
     if _is_single(stage):
         return [ONE] * len(stage.inputs)
-    loads = []
+    loads: list[Hashable] = []
     for value in stage.program.values:
         if isinstance(value, Product):
             return stage.all_reads(sizes)
