@@ -16,6 +16,7 @@ from ..graph.errors import ShapeError, bad
 from ..graph.expr import names
 from ..graph.kinds.mapping import MapBlocks
 from ..workers.public_api import publish, warn
+from .docstrings import ESTIMATORS
 from .estimators.lloyd import costs, distances, farthest, nearest, sums
 from .fitted import Lazily
 from .rows import by_block, finite, is_lazy, learn_names, samples, some_weight, total, weights
@@ -62,13 +63,7 @@ class KMeans(Lazily, own.KMeans):
 
         Parameters
         ----------
-        X : array of shape (rows, features)
-            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
-            scikit-learn's `fit`.
-        y : None
-            Not used.
-        sample_weight : array of shape (rows,), optional
-            Weights of the rows. None: all are equal.
+        {X, no_y, sample_weight}
 
         Returns
         -------
@@ -80,12 +75,7 @@ class KMeans(Lazily, own.KMeans):
         ShapeError
             `X` isn't 2-D, or has no rows or no features, or fewer rows than centres; `sample_weight` hasn't one entry
             for each row; centres to start with have another shape.
-        DTypeError
-            `X` isn't of numbers.
-        BadValue
-            A number is NaN or infinite, a weight is negative, or all are zero.
-        ValueError
-            Raised by scikit-learn: a parameter has a value that it doesn't accept.
+        {DTypeError, BadValue, ValueError}
         """
         if not is_lazy(X, sample_weight):
             super().fit(X, y, sample_weight)
@@ -248,4 +238,5 @@ def _scalable(arrays: list[Array], k: int, rng: np.random.Generator) -> Values:
     return np.asarray(fitted.cluster_centers_, np.float64)
 
 
+ESTIMATORS.fill(__name__)
 publish(__name__)

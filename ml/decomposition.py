@@ -12,6 +12,7 @@ from ..arrays.execution.compute import compute
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, bad
 from ..workers.public_api import publish
+from .docstrings import ESTIMATORS
 from .estimators.directions import EXACT, Directions, RandomDirections, exact_directions, random_directions
 from .fitted import Lazily
 from .rows import finite, is_lazy, learn_names, samples
@@ -64,11 +65,7 @@ class PCA(Lazily, own.PCA):
 
         Parameters
         ----------
-        X : array of shape (rows, features)
-            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
-            scikit-learn's `fit`.
-        y : None
-            Not used.
+        {X, no_y}
 
         Returns
         -------
@@ -81,8 +78,7 @@ class PCA(Lazily, own.PCA):
             `n_components` has a value that isn't accepted, or there is only one row.
         ShapeError
             `X` isn't 2-D, or has no rows or no features.
-        DTypeError
-            `X` isn't of numbers.
+        {DTypeError}
         BadValue
             A number is NaN or infinite.
         """
@@ -158,11 +154,7 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
 
         Parameters
         ----------
-        X : array of shape (rows, features)
-            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
-            scikit-learn's `fit`.
-        y : None
-            Not used.
+        {X, no_y}
 
         Returns
         -------
@@ -175,8 +167,7 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
             `n_components` is no integer from 1 to the number of features.
         ShapeError
             `X` isn't 2-D, or has no rows or no features.
-        DTypeError
-            `X` isn't of numbers.
+        {DTypeError}
         BadValue
             A number is NaN or infinite.
         """
@@ -205,4 +196,5 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
         self.explained_variance_ratio_ = (shares / float(spread)).astype(own)
 
 
+ESTIMATORS.fill(__name__)
 publish(__name__)

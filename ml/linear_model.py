@@ -12,6 +12,7 @@ from ..arrays.execution.compute import compute
 from ..graph.errors import ArgumentError, bad
 from ..workers.public_api import publish
 from .averaging.fits import FitsByAveraging
+from .docstrings import ESTIMATORS
 from .estimators.logistic import LogisticRegression
 from .fitted import Supervised
 from .rows import (
@@ -165,13 +166,10 @@ class LinearRegression(Supervised, own.LinearRegression):
 
         Parameters
         ----------
-        X : array of shape (rows, features)
-            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
-            scikit-learn's `fit`.
+        {X}
         y : array of shape (rows,) or (rows, targets)
             The targets.
-        sample_weight : array of shape (rows,), optional
-            Weights of the rows. None: all are equal.
+        {sample_weight}
 
         Returns
         -------
@@ -182,14 +180,7 @@ class LinearRegression(Supervised, own.LinearRegression):
         ------
         ArgumentError
             `positive` is True.
-        ShapeError
-            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` doesn't have one entry for each row.
-        DTypeError
-            `X` isn't of numbers.
-        BadValue
-            A number is NaN or infinite, a weight is negative, or all are zero.
-        ValueError
-            Raised by scikit-learn: a parameter has a value that it doesn't accept.
+        {ShapeError, DTypeError, BadValue, ValueError}
         """
         if not is_lazy(X, y, sample_weight):
             super().fit(X, y, sample_weight)
@@ -226,13 +217,10 @@ class Ridge(Supervised, own.Ridge):
 
         Parameters
         ----------
-        X : array of shape (rows, features)
-            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
-            scikit-learn's `fit`.
+        {X}
         y : array of shape (rows,) or (rows, targets)
             The targets.
-        sample_weight : array of shape (rows,), optional
-            Weights of the rows. None: all are equal.
+        {sample_weight}
 
         Returns
         -------
@@ -243,14 +231,7 @@ class Ridge(Supervised, own.Ridge):
         ------
         ArgumentError
             `positive` is True.
-        ShapeError
-            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` doesn't have one entry for each row.
-        DTypeError
-            `X` isn't of numbers.
-        BadValue
-            A number is NaN or infinite, a weight is negative, or all are zero.
-        ValueError
-            Raised by scikit-learn: a parameter has a value that it doesn't accept.
+        {ShapeError, DTypeError, BadValue, ValueError}
         """
         if not is_lazy(X, y, sample_weight):
             super().fit(X, y, sample_weight)
@@ -331,4 +312,5 @@ class Perceptron(FitsByAveraging, own.Perceptron):
     """
 
 
+ESTIMATORS.fill(__name__)
 publish(__name__)

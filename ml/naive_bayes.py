@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from ..arrays.execution.compute import compute, persist
 from ..graph.errors import ArgumentError, BadValue, bad
 from ..workers.public_api import publish
+from .docstrings import ESTIMATORS
 from .fitted import Supervised
 from .rows import beside, check_weights, finite, is_lazy, labels_of, learn_names, same_features, samples, total, weights
 
@@ -63,13 +64,10 @@ class _ByClass(Supervised):
 
         Parameters
         ----------
-        X : array of shape (rows, features)
-            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
-            scikit-learn's `fit`.
+        {X}
         y : array of shape (rows,)
             Labels of the classes: numbers without fractions, or words.
-        sample_weight : array of shape (rows,), optional
-            Weights of the rows. None: all are equal.
+        {sample_weight}
 
         Returns
         -------
@@ -78,10 +76,7 @@ class _ByClass(Supervised):
 
         Raises
         ------
-        ShapeError
-            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` doesn't have one entry for each row.
-        DTypeError
-            `X` isn't of numbers.
+        {ShapeError, DTypeError}
         BadValue
             All weights are zero, or `y` has fractions.
         ArgumentError
@@ -109,8 +104,7 @@ class _ByClass(Supervised):
             Labels of the classes.
         classes : array of labels, optional
             All classes that will occur: required at the first call, and the same later.
-        sample_weight : array of shape (rows,), optional
-            Weights of the rows. None: all are equal.
+        {sample_weight}
 
         Returns
         -------
@@ -122,8 +116,7 @@ class _ByClass(Supervised):
         ShapeError
             `X` isn't 2-D, or has no rows or no features, or other features than before; `y` or `sample_weight` doesn't
             have one entry for each row.
-        DTypeError
-            `X` isn't of numbers.
+        {DTypeError}
         BadValue
             All weights are zero, or `y` has a label that isn't among the classes.
         ValueError
@@ -350,4 +343,5 @@ class CategoricalNB(_ByClass, own.CategoricalNB):
         return self
 
 
+ESTIMATORS.fill(__name__)
 publish(__name__)

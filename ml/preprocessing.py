@@ -13,6 +13,7 @@ from ..arrays.ops.elementwise.functions import where
 from ..arrays.ops.elementwise.ufuncs import isnan
 from ..graph.errors import BadValue, bad
 from ..workers.public_api import publish
+from .docstrings import ESTIMATORS
 from .fitted import Lazily
 from .rows import check_weights, finite, is_lazy, learn_names, same_features, samples, weights
 
@@ -61,13 +62,7 @@ class StandardScaler(Lazily, own.StandardScaler):
 
         Parameters
         ----------
-        X : array of shape (rows, features)
-            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
-            scikit-learn's `fit`.
-        y : None
-            Not used.
-        sample_weight : array of shape (rows,), optional
-            Weights of the rows. None: all are equal.
+        {X, no_y, sample_weight}
 
         Returns
         -------
@@ -78,12 +73,10 @@ class StandardScaler(Lazily, own.StandardScaler):
         ------
         ShapeError
             `X` isn't 2-D, or has no rows or no features; or `sample_weight` doesn't have one entry for each row.
-        DTypeError
-            `X` isn't of numbers.
+        {DTypeError}
         BadValue
             A number is infinite, or all weights are zero. NaN is a missing value, and ignored.
-        ValueError
-            Raised by scikit-learn: a parameter has a value that it doesn't accept.
+        {ValueError}
         """
         if not is_lazy(X, sample_weight):
             super().fit(X, y, sample_weight)
@@ -104,10 +97,7 @@ class StandardScaler(Lazily, own.StandardScaler):
         X : array of shape (rows, features)
             Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
             scikit-learn's `partial_fit`.
-        y : None
-            Not used.
-        sample_weight : array of shape (rows,), optional
-            Weights of the rows. None: all are equal.
+        {no_y, sample_weight}
 
         Returns
         -------
@@ -118,8 +108,7 @@ class StandardScaler(Lazily, own.StandardScaler):
         ------
         ShapeError
             `X` isn't 2-D, or has no rows or no features, or other features than before.
-        DTypeError
-            `X` isn't of numbers.
+        {DTypeError}
         BadValue
             A number is infinite, or all weights are zero.
         """
@@ -182,11 +171,7 @@ class _ByExtremes(Lazily):
 
         Parameters
         ----------
-        X : array of shape (rows, features)
-            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
-            scikit-learn's `fit`.
-        y : None
-            Not used.
+        {X, no_y}
 
         Returns
         -------
@@ -197,12 +182,10 @@ class _ByExtremes(Lazily):
         ------
         ShapeError
             `X` isn't 2-D, or has no rows or no features.
-        DTypeError
-            `X` isn't of numbers.
+        {DTypeError}
         BadValue
             A number is infinite. NaN is a missing value, and ignored.
-        ValueError
-            Raised by scikit-learn: a parameter has a value that it doesn't accept.
+        {ValueError}
         """
         if not is_lazy(X):
             super().fit(X, y)  # type: ignore[misc]
@@ -221,8 +204,7 @@ class _ByExtremes(Lazily):
         X : array of shape (rows, features)
             Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
             scikit-learn's `partial_fit`.
-        y : None
-            Not used.
+        {no_y}
 
         Returns
         -------
@@ -233,8 +215,7 @@ class _ByExtremes(Lazily):
         ------
         ShapeError
             `X` isn't 2-D, or has no rows or no features, or other features than before.
-        DTypeError
-            `X` isn't of numbers.
+        {DTypeError}
         BadValue
             A number is infinite.
         """
@@ -302,4 +283,5 @@ def _extremes(operation: str, array: Array) -> tuple[Values, Values]:
     return least, most
 
 
+ESTIMATORS.fill(__name__)
 publish(__name__)

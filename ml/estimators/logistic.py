@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ...arrays.execution.compute import persist
 from ...graph.errors import ArgumentError, bad
 from ...workers.public_api import publish, warn
+from ..docstrings import ESTIMATORS
 from ..fitted import Supervised
 from ..rows import beside, check_weights, finite, is_lazy, labels_of, learn_names, samples, some_weight, total, weights
 
@@ -99,13 +100,10 @@ class LogisticRegression(Supervised, own.LogisticRegression):
 
         Parameters
         ----------
-        X : array of shape (rows, features)
-            Real numbers. If any argument is a Windrow array, the model is fitted to all its chunks; else this is
-            scikit-learn's `fit`.
+        {X}
         y : array of shape (rows,)
             Labels of at least two classes: numbers without fractions, or words.
-        sample_weight : array of shape (rows,), optional
-            Weights of the rows. None: all are equal.
+        {sample_weight}
 
         Returns
         -------
@@ -117,14 +115,10 @@ class LogisticRegression(Supervised, own.LogisticRegression):
         ArgumentError
             `solver` isn't accepted, `class_weight` names a class that doesn't occur, or `l1_ratio` is missing with
             `penalty="elasticnet"`.
-        ShapeError
-            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` doesn't have one entry for each row.
-        DTypeError
-            `X` isn't of numbers.
+        {ShapeError, DTypeError}
         BadValue
             A number is NaN or infinite, a weight is negative, all are zero, or `y` has one class or fractions.
-        ValueError
-            Raised by scikit-learn: a parameter has a value that it doesn't accept.
+        {ValueError}
         """
         if not is_lazy(X, y, sample_weight):
             super().fit(X, y, sample_weight)
@@ -233,4 +227,5 @@ def _class_scales(class_weight: Any, classes: Values, totals: Values) -> Values:
     return np.array([float(class_weight.get(label, 1.0)) for label in known])
 
 
+ESTIMATORS.fill(__name__)
 publish(__name__)

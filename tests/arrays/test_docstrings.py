@@ -12,7 +12,7 @@ import pytest
 
 from windrow.arrays.docstrings import Glossary
 
-ARRAYS = Path(__file__).parents[2] / "arrays"
+ROOT = Path(__file__).parents[2]
 GLOSSARY = Glossary(
     """
 {axis}
@@ -109,7 +109,11 @@ def test_an_unknown_name_is_an_error(module):
         GLOSSARY.fill("of_entries")
 
 
-@pytest.mark.parametrize("path", sorted(ARRAYS.rglob("docstrings.py")), ids=lambda path: str(path.relative_to(ARRAYS)))
+@pytest.mark.parametrize(
+    "path",
+    sorted(path for folder in ("arrays", "ml") for path in (ROOT / folder).rglob("docstrings.py")),
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
 def test_every_entry_is_named_by_several_docstrings(path):
     entries = re.findall(r"^\{(\w+)\}$", path.read_text(), re.MULTILINE)
     sources = [source.read_text() for source in path.parent.rglob("*.py") if source.name != "docstrings.py"]
