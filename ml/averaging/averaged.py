@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +40,7 @@ def find_classes(name: str, model: Any, classes: Any) -> Any:
     return class_labels
 
 
+@dataclass(eq=False, repr=False)
 class Averaged(MetaEstimatorMixin, BaseEstimator):
     """Trains an estimator of scikit-learn on shards of the rows and averages the weights after each epoch.
 
@@ -101,29 +103,16 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
     1.0
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        epochs: int = 10,
-        shards: int | None = None,
-        shuffle: bool = True,
-        seed: int = 0,
-        average: str | int | tuple[str, int] = "epoch",
-        scale_learning_rate: bool | str = "auto",
-        outer_momentum: float = 0.0,
-        outer_learning_rate: float = 1.0,
-        outer_nesterov: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.epochs = epochs
-        self.shards = shards
-        self.shuffle = shuffle
-        self.seed = seed
-        self.average = average
-        self.scale_learning_rate = scale_learning_rate
-        self.outer_momentum = outer_momentum
-        self.outer_learning_rate = outer_learning_rate
-        self.outer_nesterov = outer_nesterov
+    estimator: Any = None
+    epochs: int = 10
+    shards: int | None = None
+    shuffle: bool = True
+    seed: int = 0
+    average: str | int | tuple[str, int] = "epoch"
+    scale_learning_rate: bool | str = "auto"
+    outer_momentum: float = 0.0
+    outer_learning_rate: float = 1.0
+    outer_nesterov: bool = False
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train; from what was learnt before, where the estimator has `warm_start=True`.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
@@ -47,23 +47,25 @@ Plan = Generator[Rung, list[float], None]
 """Yields rungs; is sent the value of each candidate after a rung."""
 
 
+@dataclass(eq=False, repr=False)
 class Search(MetaEstimatorMixin, BaseEstimator):
     """Base class of the searches."""
 
     estimator: Any
-    scoring: Any
-    cv: Any
-    test_size: Any
-    shards: Any
-    shuffle: bool
-    seed: int
-    threshold: Any
-    refit: Any
-    resume: Any
-    batch_size: int
-    error_score: Any
-    columns: tuple[str, ...] = ("iter", "n_resources")
-    one_line = False
+    _: KW_ONLY
+    scoring: Any = "score"
+    cv: int | None = None
+    test_size: float = 0.2
+    shards: int = 1
+    shuffle: bool = True
+    seed: int = 0
+    threshold: float | None = None
+    refit: bool | str = True
+    resume: Any = None
+    batch_size: int = 32
+    error_score: Any = np.nan
+    columns: ClassVar[tuple[str, ...]] = ("iter", "n_resources")
+    one_line: ClassVar = False
     """Whether the table has one row for each candidate, of its last rung, instead of one for each rung."""
 
     def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:

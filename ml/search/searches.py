@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ def _plan_halving(candidates: list[int], epochs: list[int], factor: int, bracket
         candidates = [sorted(candidates)[i] for i in order[:kept]]
 
 
+@dataclass(eq=False, repr=False)
 class GridSearch(Search):
     """Trains every point of a grid.
 
@@ -124,43 +126,12 @@ class GridSearch(Search):
     1.0
     """
 
+    param_grid: Any
+    _: KW_ONLY
+    epochs: int = 10
+    patience: int | None = None
     columns = ("n_resources",)
     one_line = True
-
-    def __init__(
-        self,
-        estimator: Any,
-        param_grid: Any,
-        *,
-        epochs: int = 10,
-        patience: int | None = None,
-        scoring: Any = "score",
-        cv: int | None = None,
-        test_size: float = 0.2,
-        shards: int = 1,
-        shuffle: bool = True,
-        seed: int = 0,
-        threshold: float | None = None,
-        refit: bool | str = True,
-        resume: Any = None,
-        batch_size: int = 32,
-        error_score: Any = np.nan,
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.epochs = epochs
-        self.patience = patience
-        self.scoring = scoring
-        self.cv = cv
-        self.test_size = test_size
-        self.shards = shards
-        self.shuffle = shuffle
-        self.seed = seed
-        self.threshold = threshold
-        self.refit = refit
-        self.resume = resume
-        self.batch_size = batch_size
-        self.error_score = error_score
 
     def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
@@ -168,6 +139,7 @@ class GridSearch(Search):
         return candidates, _all(operation, len(candidates), self.epochs, self.patience, self.threshold)
 
 
+@dataclass(eq=False, repr=False)
 class RandomSearch(Search):
     """Trains random points of a space; methods and attributes are those of `GridSearch`.
 
@@ -202,45 +174,13 @@ class RandomSearch(Search):
     1.0
     """
 
+    param_distributions: Any
+    _: KW_ONLY
+    n_iter: int = 10
+    epochs: int = 10
+    patience: int | None = None
     columns = ("n_resources",)
     one_line = True
-
-    def __init__(
-        self,
-        estimator: Any,
-        param_distributions: Any,
-        *,
-        n_iter: int = 10,
-        epochs: int = 10,
-        patience: int | None = None,
-        scoring: Any = "score",
-        cv: int | None = None,
-        test_size: float = 0.2,
-        shards: int = 1,
-        shuffle: bool = True,
-        seed: int = 0,
-        threshold: float | None = None,
-        refit: bool | str = True,
-        resume: Any = None,
-        batch_size: int = 32,
-        error_score: Any = np.nan,
-    ) -> None:
-        self.estimator = estimator
-        self.param_distributions = param_distributions
-        self.n_iter = n_iter
-        self.epochs = epochs
-        self.patience = patience
-        self.scoring = scoring
-        self.cv = cv
-        self.test_size = test_size
-        self.shards = shards
-        self.shuffle = shuffle
-        self.seed = seed
-        self.threshold = threshold
-        self.refit = refit
-        self.resume = resume
-        self.batch_size = batch_size
-        self.error_score = error_score
 
     def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
@@ -249,6 +189,7 @@ class RandomSearch(Search):
         return candidates, _all(operation, len(candidates), self.epochs, self.patience, self.threshold)
 
 
+@dataclass(eq=False, repr=False)
 class HalvingSearch(Search):
     """Successive halving: many candidates are trained for few epochs, the best of them for more, until few are left.
 
@@ -296,44 +237,12 @@ class HalvingSearch(Search):
     array([1, 1, 1, 1, 1, 1, 3, 3])
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        param_distributions: Any,
-        *,
-        n_candidates: int | None = None,
-        factor: int = 3,
-        min_epochs: int = 1,
-        max_epochs: int = 27,
-        scoring: Any = "score",
-        cv: int | None = None,
-        test_size: float = 0.2,
-        shards: int = 1,
-        shuffle: bool = True,
-        seed: int = 0,
-        threshold: float | None = None,
-        refit: bool | str = True,
-        resume: Any = None,
-        batch_size: int = 32,
-        error_score: Any = np.nan,
-    ) -> None:
-        self.estimator = estimator
-        self.param_distributions = param_distributions
-        self.n_candidates = n_candidates
-        self.factor = factor
-        self.min_epochs = min_epochs
-        self.max_epochs = max_epochs
-        self.scoring = scoring
-        self.cv = cv
-        self.test_size = test_size
-        self.shards = shards
-        self.shuffle = shuffle
-        self.seed = seed
-        self.threshold = threshold
-        self.refit = refit
-        self.resume = resume
-        self.batch_size = batch_size
-        self.error_score = error_score
+    param_distributions: Any
+    _: KW_ONLY
+    n_candidates: int | None = None
+    factor: int = 3
+    min_epochs: int = 1
+    max_epochs: int = 27
 
     def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
@@ -350,6 +259,7 @@ class HalvingSearch(Search):
         return candidates, _plan_halving(list(range(len(candidates))), epochs[:rungs], factor, 0)
 
 
+@dataclass(eq=False, repr=False)
 class Hyperband(Search):
     """Hyperband: successive halving from many candidates with few epochs to few candidates with many.
 
@@ -400,42 +310,11 @@ class Hyperband(Search):
     (17, 9)
     """
 
+    param_distributions: Any
+    _: KW_ONLY
+    max_epochs: int = 27
+    factor: int = 3
     columns = ("bracket", "iter", "n_resources", "candidate")
-
-    def __init__(
-        self,
-        estimator: Any,
-        param_distributions: Any,
-        *,
-        max_epochs: int = 27,
-        factor: int = 3,
-        scoring: Any = "score",
-        cv: int | None = None,
-        test_size: float = 0.2,
-        shards: int = 1,
-        shuffle: bool = True,
-        seed: int = 0,
-        threshold: float | None = None,
-        refit: bool | str = True,
-        resume: Any = None,
-        batch_size: int = 32,
-        error_score: Any = np.nan,
-    ) -> None:
-        self.estimator = estimator
-        self.param_distributions = param_distributions
-        self.max_epochs = max_epochs
-        self.factor = factor
-        self.scoring = scoring
-        self.cv = cv
-        self.test_size = test_size
-        self.shards = shards
-        self.shuffle = shuffle
-        self.seed = seed
-        self.threshold = threshold
-        self.refit = refit
-        self.resume = resume
-        self.batch_size = batch_size
-        self.error_score = error_score
 
     def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
