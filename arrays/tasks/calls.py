@@ -16,6 +16,7 @@ import os
 import pickle
 import threading
 from collections import ChainMap
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -193,11 +194,21 @@ def pack_with_futures(
         _threads.futures = {}
 
 
+@dataclass(frozen=True)
+class InPlace:
+    """A chunk of a persisted array among the arguments of a task that never writes into it, nor keeps it.
+
+    It arrives as a view of where it lies, if the task can run where that can be seen.
+    """
+
+    chunk: ArrayBase
+
+
 class _Taken:
     """A lazy array that a pickle names."""
 
-    def __init__(self, array: ArrayBase) -> None:
-        self.number, self.array = next(numbers), array
+    def __init__(self, array: ArrayBase, in_place: bool) -> None:
+        self.number, self.array, self.in_place = next(numbers), array, in_place
 
 
 def _dumps(value: object, board: Runner | None) -> bytes:
@@ -217,8 +228,8 @@ def _task_pickler() -> Any:
         board: Runner | None = None
 
         def reducer_override(self, obj: object) -> Any:
-            if isinstance(obj, ArrayBase):
-                taken = _Taken(obj)
+            if isinstance(obj, ArrayBase | InPlace):
+                taken = _Taken(obj.chunk, True) if isinstance(obj, InPlace) else _Taken(obj, False)
                 note_use(taken)
                 return fill_in, (taken.number,)
             stands = obj if isinstance(obj, Future) else getattr(_threads, "futures", {}).get(id(obj))
@@ -259,24 +270,25 @@ def make_record(
     if isinstance(packed, bytes):
         return TaskRecord(next(numbers), name, packed, function, (), (), (), demand, same, where)
     packed.check_futures(board)
-    arrays = [(taken.number, _argument(packed.operation, taken.array)) for taken in packed.arrays]
+    arrays = [(taken.number, _argument(packed.operation, taken)) for taken in packed.arrays]
     used = (*packed.used, *((function,) if function else ()))
     return TaskRecord(
         next(numbers), name, packed.pickled, function, packed.needs, tuple(arrays), used, demand, same, where
     )
 
 
-def _argument(operation: str, array: ArrayBase) -> ArrayArgument:
+def _argument(operation: str, taken: _Taken) -> ArrayArgument:
     """Return how a task finds an array, which begins to be computed; a chunk of what is kept is read from that."""
-    expr = array.expr
+    expr = taken.array.expr
     if expr.pin is None and isinstance(expr.op, Move) and len(expr.operands) == expr.grid.nblocks == 1:
         whole = expr.operands[0]
         index = expr.op.first_block(expr.grid, whole.grid)
         if index is not None and isinstance(whole.pin, Pin) and whole.pin.held and whole.pin.session is session():
             owner = own_session(operation)
             (pin,) = owner.keep([whole])
-            return ArrayArgument(owner, whole, int(whole.grid.number(index)), pin, ChunkViews(owner.engine))
-    kept = persist_array(array)
+            block = int(whole.grid.number(index))
+            return ArrayArgument(owner, whole, block, pin, ChunkViews(owner.engine), taken.in_place)
+    kept = persist_array(taken.array)
     return ArrayArgument(own_session(operation), kept.expr)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...workers.sources import source_reader
-from ...workers.tasks.needs import Unread
+from ...workers.tasks.needs import Unread, protected
 from ..session.chunk_locations import Columns, find_places, read, read_block
 from ..session.job import post
 from ..session.result_collector import insist
@@ -57,20 +57,21 @@ class ChunkPlaces:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """Where one chunk of an array lies: with a rank, or in files that each rank reads."""
+    """Where one chunk of an array lies: with a rank, or in files that each rank reads; see `ArrayArgument`."""
 
     columns: Columns
     data: HostData | None
     block: int
+    in_place: bool
 
     def load(self, rank: Rank) -> Any:
-        """See `MissingArgument`; a copy, which the function may write into."""
+        """See `MissingArgument`."""
         if self.data is not None:
             return np.array(source_reader.read(self.data, self.columns.grid.block_slices(self.block)))
         chunk = read_block(rank, self.columns, self.block)
         if chunk is None:
             raise Unread
-        return chunk.copy()
+        return protected(chunk) if self.in_place else chunk.copy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class ArrayArgument:
     """A persisted array that a task takes, or one chunk of it; see `PlacedArgument`.
 
     Of an array that the user has persisted `pin` keeps the chunks, should the user release it, and `views` ends with
-    the task.
+    the task. The chunk is a copy, which the function may write into, or with `in_place` a view where there can be one.
     """
 
     session: Session
@@ -120,6 +121,15 @@ class ArrayArgument:
     block: int | None = None
     pin: Pin | None = None
     views: ChunkViews | None = None
+    in_place: bool = False
+
+    def find_holder(self, engine: Engine) -> tuple[int, int]:
+        """See `PlacedArgument`."""
+        record = None if self.block is None else engine.ledger.records.get(self.expr.token)
+        if record is None or self.block is None:
+            return -1, 0
+        task = self.block // record.stage.blocks_per_task
+        return int(record.owner[task]), self.expr.grid.largest * self.expr.dtype.itemsize
 
     def place(self, engine: Engine) -> MissingArgument:
         """Return how a rank finds the chunks now.
@@ -142,4 +152,6 @@ class ArrayArgument:
         operation: Any = self.expr.op
         in_file = len(columns.tasks) and int(columns.owners[0]) < 0
         data = operation.data if in_file else None
-        return ChunkPlaces(columns, data) if self.block is None else ChunkPlace(columns, data, self.block)
+        if self.block is None:
+            return ChunkPlaces(columns, data)
+        return ChunkPlace(columns, data, self.block, self.in_place)

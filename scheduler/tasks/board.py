@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING
 from .record import NOBODY, CallState, TaskRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from .record import PlacedArgument
 
 AHEAD = 0.004
 """Seconds of work that a rank is given beyond what its cores are at."""
@@ -49,9 +52,17 @@ class Board:
         Of each rank; rank 0 is the driver's process.
     memory : sequence of int
         Bytes that tasks may ask for on each rank.
+    find_holder : callable
+        Of an argument that lies with ranks: the rank, and how many bytes.
     """
 
-    def __init__(self, cores: Sequence[int], memory: Sequence[int]) -> None:
+    def __init__(
+        self,
+        cores: Sequence[int],
+        memory: Sequence[int],
+        find_holder: Callable[[PlacedArgument], tuple[int, int]] = lambda argument: (-1, 0),
+    ) -> None:
+        self._find_holder = find_holder
         self.sites = [RankCores(c, m) for c, m in zip(cores, memory, strict=True)]
         self.records: dict[int, TaskRecord] = {}
         self.seconds: dict[str, float] = {}
@@ -148,7 +159,8 @@ class Board:
             free = []
         chosen = others or free
         if chosen:
-            return max(chosen, key=lambda rank: (self._nearby(record, rank), -self.sites[rank].used, -rank))
+            nearby = self._weigh(record) if len(chosen) > 1 else {}
+            return max(chosen, key=lambda rank: (nearby.get(rank, 0), -self.sites[rank].used, -rank))
         if demand.cores > 1 or demand.memory or record.suspect:
             return None
         depth = UNKNOWN if likely is None else min(MOST_AHEAD, int(AHEAD / max(likely, 1e-6)))
@@ -177,8 +189,15 @@ class Board:
             return record.suspect < 2 and (not record.killed or likely is not None)
         return likely is not None and likely >= LONG
 
-    def _nearby(self, record: TaskRecord, rank: int) -> int:
-        return sum(need.nbytes + 1 for need in record.needs if rank in need.holders)
+    def _weigh(self, record: TaskRecord) -> dict[int, int]:
+        """Return how many bytes of what a task takes ranks have."""
+        nearby: Counter[int] = Counter()
+        for _, argument in record.arrays:
+            rank, nbytes = self._find_holder(argument)
+            nearby[rank] += nbytes
+        for need in record.needs:
+            nearby.update(dict.fromkeys(need.holders, need.nbytes + 1))
+        return nearby
 
     def hold_back(self, record: TaskRecord) -> None:
         """Have a task wait until `resume`, beside what it takes."""

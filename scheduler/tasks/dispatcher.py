@@ -70,7 +70,9 @@ class Dispatcher:
         self._engine, self._calls = engine, engine.local.calls
         self._transport = engine.transport
         cores = list(engine.ledger.threads)
-        self.board = Board(cores, [arena.size for arena in engine.ledger.arenas])
+        self.board = Board(
+            cores, [arena.size for arena in engine.ledger.arenas], lambda argument: argument.find_holder(engine)
+        )
         self.lock = threading.RLock()
         self._made = threading.Condition(self.lock)
         self._released: deque[TaskRecord] = deque()

@@ -10,7 +10,7 @@ import threading
 import traceback
 import weakref
 from numbers import Real
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from ...graph.errors import ArgumentError, WaitTimeout
@@ -75,7 +75,11 @@ _callbacks: SimpleQueue[Callable[[], None]] = SimpleQueue()
 _caller: list[threading.Thread] = []
 _guard = threading.Lock()
 _gone: SimpleQueue[FutureReference] = SimpleQueue()
+_held: list[None] = []
+"""An entry for each future that lives, or of which its dispatcher is still to be told."""
 _releaser: list[threading.Thread] = []
+IDLE = 1.0
+"""Seconds after which the thread that tells dispatchers ends where no future lives."""
 _called: set[Future] = set()
 """Futures with callbacks that haven't ended: the user may have let go of them."""
 _ASYNCIO = "asyncio.futures"
@@ -128,8 +132,9 @@ class FutureReference(weakref.ref["Future"]):
 
     def __init__(self, future: Future, dispatcher: Runner, record: TaskRecord) -> None:
         self._dispatcher, self._record = weakref.ref(dispatcher), record
-        if not _releaser or not _releaser[0].is_alive():
-            with _guard:
+        with _guard:
+            _held.append(None)
+            if not _releaser or not _releaser[0].is_alive():
                 _releaser[:] = [threading.Thread(target=_release_all, name="windrow-futures-gone", daemon=True)]
                 _releaser[0].start()
 
@@ -142,8 +147,16 @@ class FutureReference(weakref.ref["Future"]):
 
 
 def _release_all() -> None:
+    """Tell dispatchers which futures are gone; end some time after the last one."""
     while True:
-        _gone.get().release()
+        try:
+            _gone.get(timeout=None if _held else IDLE).release()
+            _held.pop()
+        except Empty:
+            with _guard:
+                if not _held:
+                    _releaser.clear()
+                    return
 
 
 def note_interrupt(futures: Iterable[Any], error: KeyboardInterrupt) -> None:

@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 
 class PlacedArgument(Protocol):
-    """An argument that lies with the engine's ranks."""
+    """An argument that lies with the engine's ranks; all is asked on the engine's thread."""
+
+    def find_holder(self, engine: Engine) -> tuple[int, int]:
+        """Return the rank that has it, and how many bytes; -1: none, or several."""
+        ...
 
     def place(self, engine: Engine) -> MissingArgument:
-        """Return how a rank finds it now; on the engine's thread."""
+        """Return how a rank finds it now."""
         ...
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import numpy as np
 import pytest
 
 import windrow as wr
+from support.waiting import until
+from windrow.arrays.tasks.calls import InPlace
 
 
 def test_arrays_are_arguments():
@@ -75,3 +78,24 @@ def test_from_delayed_of_calls_that_take_arrays():
     np.testing.assert_array_equal(whole.compute(), np.outer(np.arange(12), np.arange(12) + 1))
     with pytest.raises(wr.ArgumentError, match="a future can't be pickled"):
         wr.from_delayed(wr.delayed(np.square)(wr.submit(np.arange, 5)), (5,), int)
+
+
+def test_a_chunk_that_is_only_looked_at_is_not_copied():
+    x = (wr.arange(6, chunks=2) * 1.0).persist()
+
+    def look(*chunks):
+        return [(chunk.flags.owndata, chunk.flags.writeable, chunk.sum()) for chunk in chunks]
+
+    taken, seen = wr.submit(look, x.blocks[1], InPlace(x.blocks[2])).result(20)
+    assert (taken, seen) == ((True, True, 5.0), (False, False, 9.0))
+
+
+def test_threads_without_tasks_end():
+    def threads():
+        return [t for t in threading.enumerate() if t.name.startswith("windrow-compute-task") and t not in others]
+
+    others = set(threading.enumerate())
+    with wr.Cluster(threads=2, memory="64 MiB"):
+        assert wr.gather(wr.map(abs, range(10))) == list(range(10))
+        until(lambda: not threads(), threads)
+        assert wr.submit(abs, -1).result(20) == 1

@@ -38,6 +38,15 @@ def test_tasks_go_to_other_ranks_first_then_to_the_driver_s():
     assert [(rank, r) for rank, r in made.assign()] == [(1, given[6])]
 
 
+def test_a_task_goes_where_most_of_what_it_takes_lies():
+    lies = {"near": (3, 100), "far": (2, 10), "files": (-1, 0)}
+    made = Board([2] * 4, [1000] * 4, lies.__getitem__)
+    takes = task(), task(), task()
+    for record, names in zip(takes, [["near", "far"], ["far"], ["files"]], strict=True):
+        record.arrays = tuple(enumerate(names))
+    assert list(enter(made, *takes).values()) == [3, 2, 1]
+
+
 def test_rank_0_takes_no_function_that_never_ended_well():
     made = board()
     assert list(enter(made, *[task(same="g") for _ in range(7)]).values()) == [1, 2, 1, 2, 1, 2], "one ahead each"

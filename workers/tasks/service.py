@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ClusterError
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 INTERRUPTED = pack_error(Interrupted())
 SURPLUS = 0
 """Stands for a task's number where a thread is to end."""
+IDLE = 1.0
+"""Seconds after which a thread ends that has nothing to do."""
 MOST_WAITING = 2000
 """How many tasks of a rank may wait for others at a time: each has a thread."""
 
@@ -231,9 +233,19 @@ class TaskService:
 
     def _loop(self) -> None:
         going = True
-        while going and (number := self._queue.get()) is not None:
+        while going and (number := self._next()) is not None:
             # Orders stay out of this frame: a thread that is free holds nothing of the last one.
             going = not self._retire() if number == SURPLUS else self._perform(number)
+
+    def _next(self) -> int | None:
+        """Return a task's number, when there is one; None where the calling thread ends, as none came for a while."""
+        while True:
+            with suppress(Empty):
+                return self._queue.get(timeout=IDLE)
+            with self._lock:
+                if self._queue.empty():  # who puts one there sees under the lock that this thread is gone
+                    self._threads.remove(threading.current_thread())
+                    return None
 
     def _perform(self, number: int) -> bool:
         """Run a task, unless it was taken back, and note how it ended; tell whether the thread goes on to others."""
