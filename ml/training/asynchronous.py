@@ -1,11 +1,11 @@
 """Asynchronous training: shards that don't wait for each other, and one state that all of them move.
 
-The shared state lies with the driver. Each shard's round is a graph of its own, which takes the state as it is when
-the round begins and runs where the shard's rows are. When a round arrives, the shared state is moved by what the round
-has changed, weighted by the shard's rows, and the shard begins the next one. When all shards keep step, the moves of
-a round together are the average of the synchronous way; when one is slow, the others run on, up to `staleness` rounds
-ahead of it. Rounds travel as all chunks do, so a dead rank costs the rounds that ran there, which are run again from
-the states they began with.
+The shared state lies with the driver. Each shard's round is a call on a rank, which takes the state as it is when the
+round begins and looks at the shard's rows where they lie. When its future is done, the shared state is moved by what
+the round has changed, weighted by the shard's rows, and the shard begins the next one. When all shards keep step, the
+moves of a round together are the average of the synchronous way; when one is slow, the others run on, up to
+`staleness` rounds ahead of it. A dead rank costs the rounds that ran there, which are run again from the states they
+began with. What a shard keeps comes to the driver after each round: a chain of rounds would hold all states before.
 
 J. Dean et al.: Large scale distributed deep networks (Downpour SGD), NIPS (2012). S. Zhang, A. Choromanska, Y. LeCun:
 Deep learning with elastic averaging SGD, NIPS (2015). Q. Ho et al.: More effective distributed ML via a stale
@@ -14,25 +14,24 @@ synchronous parallel parameter server, NIPS (2013).
 
 from __future__ import annotations
 
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ...arrays.creation.from_data import from_array
+from ...arrays.tasks.calls import InPlace
+from ...arrays.tasks.submit import Executor, scatter
 from ...graph.arguments import check_integer
 from ...graph.errors import ClusterError
 from ...scheduler.session.cluster import session
+from ...workers.rank.blas import limit_threads
 from .state import StateLayout
 from .tasks import RoundMetrics, Task, join_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...arrays.array import Array
-    from ...scheduler.session.job import Arrival, Job
-    from ...scheduler.session.result_collector import ResultCollector
     from .progress import Progress
     from .shards import Shards
 
@@ -45,14 +44,20 @@ STALENESS = 4
 
 @dataclass
 class _Shard:
-    """Where a shard is: its rows, what it keeps, the rounds it has done; the one that runs, and what it began with."""
+    """Where a shard is: its rows, what it keeps, the rounds it has done; the one at work, and what it began with."""
 
-    rows: tuple[Array, ...]
+    rows: tuple[InPlace, ...]
     share: float
     own: Values
     clock: int = 0
+    round: Future[Values] | None = None
     pulled: Values | None = None
-    gather: ResultCollector | None = None
+
+
+def _work(task: Task, packed_round: Values, *rows: Values) -> Values:
+    """Return what a task makes of a shard's rows."""
+    with limit_threads(1):
+        return task(*rows, packed_round, block_id=(0, 0))
 
 
 class Asynchronous:
@@ -90,6 +95,11 @@ class Asynchronous:
         sums: int = 0,
     ) -> None:
         staleness = check_integer("train", "staleness", staleness, 0, expected="a number of rounds, not negative")
+        if session().place[1] > 1:
+            raise ClusterError(
+                "train: average='async' goes on with what arrives first, and that differs by rank; "
+                "expected another way in SPMD mode, or a script that runs on rank 0, without --spmd"
+            )
         layout = StateLayout.of(state)
         self.task = Task(work, layout, StateLayout.of(own), seed, metrics, sums, len(shards.arrays), layout)
         self.staleness = int(staleness)
@@ -97,14 +107,13 @@ class Asynchronous:
         """The most rounds that a shard was ahead of the slowest when it began one."""
         self._epochs, self._rounds = epochs, rounds
         self._shared = self.task.layout.pack(state)
-        mine, ends = self.task.own.pack(own), np.cumsum(shards.sizes).tolist()
+        mine, rows = self.task.own.pack(own), sum(shards.sizes)
         self._shards = [
-            _Shard(tuple(a[end - size : end] for a in shards.arrays), size / ends[-1], mine)
-            for size, end in zip(shards.sizes, ends, strict=True)
+            _Shard(tuple(InPlace(a.blocks[number]) for a in shards.arrays), size / rows, mine)
+            for number, size in enumerate(shards.sizes)
         ]
         self._told: dict[int, list[RoundMetrics]] = {}
-        self._arrived: SimpleQueue[tuple[Job, Arrival | None]] = SimpleQueue()
-        self._running: dict[Job, tuple[int, ResultCollector]] = {}
+        self._executor, self._sent = Executor(), scatter(self.task)
 
     @property
     def state(self) -> Any:
@@ -139,14 +148,8 @@ class Asynchronous:
         goal = (self._epochs.index(epoch) + 1) * count
         while self.slowest < goal:
             self._begin()
-            try:
-                job, arrival = self._arrived.get(timeout=TICK)
-            except Empty:
-                if session().engine.over:
-                    raise ClusterError("the cluster was closed, or its engine ended, while it trained") from None
-                rows = 0.0
-            else:
-                rows = self._took(job, arrival)
+            wait([s.round for s in self._shards if s.round is not None], TICK, FIRST_COMPLETED)
+            rows = sum(self._move(s) for s in self._shards if s.round is not None and s.round.done())
             if progress is not None:
                 progress.advance(rows)
         return join_rounds(self._told.pop(epoch))
@@ -156,47 +159,33 @@ class Asynchronous:
 
     def __exit__(self, *error: object) -> None:
         """Cancel the rounds that run; what they gave is dropped."""
-        for _, gather in self._running.values():
-            gather.cancel()
-        self._running.clear()
+        self._executor.give_up()
+        for shard in self._shards:
+            shard.round = None  # an error of one is kept with it, and its traceback has all shards
 
     def _begin(self) -> None:
         """Begin a round of each shard that is near enough to the slowest."""
         slowest = self.slowest
         for number, shard in enumerate(self._shards):
             ahead = shard.clock - slowest
-            if shard.gather is not None or ahead > self.staleness or shard.clock == len(self._epochs) * self._rounds:
+            if shard.round is not None or ahead > self.staleness or shard.clock == len(self._epochs) * self._rounds:
                 continue
             epoch, part = divmod(shard.clock, self._rounds)
             packed_round = self.task.pack_round(self._epochs[epoch], part, self._shared, shard.own, shard=number)
-            report = self.task.graph(shard.rows, from_array(packed_round, chunks=-1), (), 1)
             shard.pulled = self._shared
-            shard.gather = session().prepare(report.expr, self._arrived)
-            self._running[shard.gather.job] = (
-                number,
-                shard.gather,
-            )  # known before it runs: an interrupt may come between
-            shard.gather.start()
+            shard.round = self._executor.submit(_work, self._sent, packed_round, *shard.rows)
             self.ahead = max(self.ahead, ahead)
 
-    def _took(self, job: Job, arrival: Arrival | None) -> float:
-        """Take what arrived of a round; when it is whole, move the shared state. Return the rows it saw."""
-        if job not in self._running:
-            return 0.0
-        number, gather = self._running[job]
-        shard, pulled = self._shards[number], self._shards[number].pulled
-        assert pulled is not None
-        if not gather.took(arrival) and job.error is None:
-            return 0.0
-        gather.finish()
-        del self._running[job]
-        shard.gather = None
-        report = next(iter(gather.results.values()))
+    def _move(self, shard: _Shard) -> float:
+        """Move the shared state by what a shard's round has changed. Return the rows that it saw."""
+        assert shard.round is not None
+        assert shard.pulled is not None
+        report = shard.round.result()
         metrics = self.task.read_metrics(report)[0]
         if metrics.rows:
             state = self.task.read_given(report)[0]
-            self._shared = self.task.layout.move(self._shared, pulled, state, shard.share)
-        shard.own = self.task.read_own(report)[0].copy()
+            self._shared = self.task.layout.move(self._shared, shard.pulled, state, shard.share)
+        shard.own, shard.round, shard.pulled = self.task.read_own(report)[0].copy(), None, None
         self._told.setdefault(self._epochs[shard.clock // self._rounds], []).append(metrics)
         shard.clock += 1
         return metrics.rows

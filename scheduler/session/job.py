@@ -36,8 +36,8 @@ class Job:
 
     With `results` (a user's array for each target) the chunks are gathered; else those of the one target are held.
     `reads` has what the stages read, by token, as `graph.lowering.stage.relations` finds it. `sinks` are the results
-    that kernels write themselves, by token: nobody else may read such a stage. Who waits for several jobs at once gives
-    them one `listener`, which is told instead of `arrivals`. `cancelled` is set by the calling thread, at once.
+    that kernels write themselves, by token: nobody else may read such a stage. `cancelled` is set by the calling
+    thread, at once.
     """
 
     stages: list[Stage]
@@ -69,14 +69,10 @@ class Job:
     """What the members of a gang returned, pickled, rank by rank."""
     claims: dict[str, Claim] = field(default_factory=lambda: {})
     held: bool = False
-    listener: SimpleQueue[tuple[Job, Arrival | None]] | None = None
 
     def tell(self, arrival: Arrival | None = None) -> None:
         """Wake the calling thread."""
-        if self.listener is not None:
-            self.listener.put((self, arrival))
-        else:
-            self.arrivals.put(arrival)
+        self.arrivals.put(arrival)
 
     def fail(self, error: BaseException) -> None:
         """End the job with an exception."""

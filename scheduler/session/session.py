@@ -31,7 +31,6 @@ from .result_collector import ResultCollector, insist, writes_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from queue import SimpleQueue
 
     from ...graph.chunks.grid import Grid
     from ...graph.lowering.stage import Stage
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from ...workers.wire.transport import Transport
     from ..engine.engine import Engine
     from .chunk_locations import Columns
-    from .job import Arrival
 
 Array = np.ndarray[Any, Any]
 AHEAD, PAUSE, LONGEST_PAUSE = 64, 0.0005, 0.005
@@ -218,13 +216,6 @@ class Session:
         """Run a gang, and return what its members returned, pickled, rank by rank."""
         self.check_open()
         return self._see_through([root]).job.returned
-
-    def prepare(self, root: Expr, listener: SimpleQueue[tuple[Job, Arrival | None]]) -> ResultCollector:
-        """Return what computes an expression, to be started; the listener is told what arrives of it and of others."""
-        self.check_open()
-        gather = self._gather([root])
-        gather.job.listener = listener
-        return gather
 
     def _tell_engine(self, stages: Sequence[Stage]) -> None:
         for each in self.engine.on_submit:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ...workers.wire.rpc import Calls
     from ...workers.wire.transport import Transport
     from ..engine.engine import Engine
-    from ..session.result_collector import ResultCollector
     from ..session.session import Keeper
     from .leader import Leader
     from .messages import SlowMessage, Value
@@ -206,13 +205,6 @@ class MemberSession(Session):
 
         pickled: list[bytes] = self._call("rank program", [root.token], [root], act)
         return pickled
-
-    def prepare(self, root: Expr, listener: Any) -> ResultCollector:
-        """Refuse: what is to be done next would follow from what arrives first, which differs between ranks."""
-        raise ClusterError(
-            f"{root.label}: it goes on with what arrives first, as average='async' does, and that differs by rank; "
-            "expected another way in SPMD mode, or a script that runs on rank 0, without --spmd"
-        )
 
     def once(self, what: str, about: Iterable[object], act: Callable[[], T]) -> T:
         """See `Session`: rank 0 does it."""

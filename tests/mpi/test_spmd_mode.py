@@ -111,6 +111,24 @@ def test_a_late_rank_is_named(spmd):
         assert "script.py:7" in line
 
 
+REFUSED = """
+import numpy as np
+import windrow as wr
+from windrow.ml import train
+try:
+    train(lambda w, X: w, np.zeros(1), np.ones((80, 1)), average="async", shards=2)
+except wr.ClusterError as error:
+    print(error, flush=True)
+assert float(wr.ones(3).sum()) == 3
+"""
+
+
+def test_what_goes_on_with_what_comes_first_is_refused(spmd):
+    ended = spmd(2, REFUSED)
+    assert ended.status == 0, ended.err[-3000:]
+    assert ended.out.count("average='async' goes on with what arrives first, and that differs by rank") == 2
+
+
 ENDS = """
 import sys
 import windrow as wr

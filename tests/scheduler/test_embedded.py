@@ -6,7 +6,6 @@ import gc
 import threading
 import time
 from contextlib import contextmanager
-from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -191,13 +190,11 @@ assert float(wr.ones(4).sum()) == 4
 def test_blocks_that_lie_side_by_side_are_handed_over_as_one():
     with cluster() as made:
         x = wr.map_blocks(lambda block: block + 1, wr.arange(512, chunks=1), dtype=int)
-        listener = SimpleQueue()
-        gather = made._session.prepare(x.expr, listener)
+        gather = made._session._gather([x.expr])
         gather.start()
         seen, together = np.zeros(512, np.int64), 0
         while not seen.all():
-            job, arrival = listener.get(timeout=30)
-            assert job is gather.job
+            arrival = gather.job.arrivals.get(timeout=30)
             if isinstance(arrival.slabs, np.ndarray):
                 together += len(arrival.tasks)
                 seen[arrival.tasks] = arrival.slabs.copy().view(np.int64).reshape(-1)

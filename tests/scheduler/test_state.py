@@ -7,7 +7,6 @@ import json
 import random
 import time
 from pathlib import Path
-from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -72,7 +71,7 @@ def refused(cluster, count):
     rng = random.Random(1)
     for k in range(count):
         x = (wr.arange(64, chunks=4) + k) * 2
-        gather = cluster._session.prepare(x.expr, SimpleQueue())
+        gather = cluster._session._gather([x.expr])
         gather.start()
         if rng.random() < 0.5:
             time.sleep(0.0005)
