@@ -13,7 +13,8 @@ Three more things are remembered near plans, each by what isn't known here:
   is there. Sizes of inputs are the holes, and these are known when jobs are entered; ranks see programs and no plans.
 - `expr.interned`: the names, moves and boxes that nodes and passes make, of which the key of a structure consists.
 - `scheduler.session.step_replay`: the stages of a loop's body, as long as the loop runs. It has no key: a step makes no
-  expression, and users' functions are lowered once.
+  expression, and users' functions are lowered once. Built anew and looked up here, a small step takes a quarter longer,
+  and twice as long with a user's function.
 """
 
 from __future__ import annotations
