@@ -187,7 +187,7 @@ def reduce_from(
     neutral = None if initial is None else reduction.neutral
     begins = initial is not None and initial is not np._NoValue
     if begins:
-        if isinstance(initial, ArrayBase) or np.ndim(initial) != 0:
+        if initial is None or isinstance(initial, ArrayBase) or np.ndim(initial) != 0:
             raise ArgumentError(bad(operation, "initial", initial, "a number"))
         initial = hold(operation, "initial", initial, target, assigned)[()]
         neutral = initial if neutral is None else neutral
