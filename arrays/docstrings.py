@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ..workers.docstrings import Glossary
 
-__all__ = ["COMMON", "Glossary"]
-
 COMMON = Glossary("""
 {axis}
 axis : int, tuple of int or None, optional

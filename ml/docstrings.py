@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..arrays.docstrings import Glossary
+from ..workers.docstrings import Glossary
 
 ESTIMATORS = Glossary("""
 {X}

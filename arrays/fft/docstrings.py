@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..docstrings import COMMON, Glossary
+from ...workers.docstrings import Glossary
+from ..docstrings import COMMON
 
 FOURIER = Glossary(
     """

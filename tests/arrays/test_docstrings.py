@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from windrow.arrays.docstrings import Glossary
+from windrow.workers.docstrings import Glossary
 
 ROOT = Path(__file__).parents[2]
 GLOSSARY = Glossary(
