@@ -45,7 +45,9 @@ DTypeError
     `dtype` is neither float64 nor float32.
 ChunksError
     `chunks` can't be read or doesn't fit the shape.
-{parameter_errors}
+{errors_and_numbers}
+Raises
+------
 ArgumentError
     A parameter isn't real numbers, or is out of its range (a lazy one: when it is computed); or `size` isn't
     integers.
@@ -55,6 +57,11 @@ DTypeError
     A lazy parameter isn't real numbers.
 ChunksError
     `chunks` can't be read or doesn't fit the shape.
+
+Notes
+-----
+The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+distribution, but not NumPy's numbers.
 {shape_errors}
 ArgumentError
     A length isn't an integer.

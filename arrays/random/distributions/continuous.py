@@ -35,13 +35,7 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: numbers from `low` on below `high`.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -69,13 +63,7 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: numbers about `loc`.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -103,13 +91,7 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: numbers about `loc`, larger ones farther away.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -137,13 +119,7 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: numbers about `loc`.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -202,13 +178,7 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: numbers from `left` to `right`.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -270,15 +240,9 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: numbers about `loc`.
 
-        Raises
-        ------
-        {parameter_errors}
+        {errors_and_numbers}
 
-        Notes
-        -----
         Box and Muller's method; see `standard_normal`.
-
-        {numbers}
 
         Examples
         --------
@@ -307,13 +271,7 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: positive numbers.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -378,13 +336,7 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: numbers from 0 on.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -408,13 +360,7 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: numbers from 0 on.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -440,13 +386,7 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: angles from -pi to pi.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -470,13 +410,7 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: numbers from 0 on.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -500,13 +434,7 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: numbers from 0 on.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -530,13 +458,7 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: numbers from 0 to 1.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -562,13 +484,7 @@ class Continuous(Drawing):
         Array
             Lazy, of float64: positive numbers.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------

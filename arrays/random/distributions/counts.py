@@ -36,13 +36,7 @@ class Counts(Drawing):
         Array
             Lazy, of int64: numbers from 0 to `n`.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -68,13 +62,7 @@ class Counts(Drawing):
         Array
             Lazy, of int64: numbers from 0 on.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -99,16 +87,10 @@ class Counts(Drawing):
         Array
             Lazy, of int64: numbers from 0 on.
 
-        Raises
-        ------
-        {parameter_errors}
+        {errors_and_numbers}
 
-        Notes
-        -----
         Below a mean of 10 the distribution function is inverted; above, Hörmann's transformed rejection takes two draws
         an attempt.
-
-        {numbers}
 
         Examples
         --------
@@ -132,13 +114,7 @@ class Counts(Drawing):
         Array
             Lazy, of int64: numbers from 1 on.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -168,13 +144,7 @@ class Counts(Drawing):
         Array
             Lazy, of int64: numbers from 0 to `nsample`.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -200,13 +170,7 @@ class Counts(Drawing):
         Array
             Lazy, of int64: numbers from 1 on.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -230,13 +194,7 @@ class Counts(Drawing):
         Array
             Lazy, of int64: numbers from 1 on.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------

@@ -83,13 +83,7 @@ class Gammas(Drawing):
         Array
             Lazy, of float64: numbers from 0 on.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -115,13 +109,7 @@ class Gammas(Drawing):
         Array
             Lazy, of float64: numbers from 0 to 1, with mean `a / (a + b)`.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -145,13 +133,7 @@ class Gammas(Drawing):
         Array
             Lazy, of float64: numbers from 0 on.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -177,13 +159,7 @@ class Gammas(Drawing):
         Array
             Lazy, of float64: numbers from 0 on, with mean `df + nonc`.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -211,13 +187,7 @@ class Gammas(Drawing):
         Array
             Lazy, of float64: numbers from 0 on.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -247,13 +217,7 @@ class Gammas(Drawing):
         Array
             Lazy, of float64: numbers from 0 on.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------
@@ -282,13 +246,7 @@ class Gammas(Drawing):
         Array
             Lazy, of float64: numbers about 0.
 
-        Raises
-        ------
-        {parameter_errors}
-
-        Notes
-        -----
-        {numbers}
+        {errors_and_numbers}
 
         Examples
         --------

@@ -301,9 +301,7 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         Array
             Lazy, of float64: numbers from 0 on.
 
-        Raises
-        ------
-        {parameter_errors}
+        {errors_and_numbers}
 
         Examples
         --------
