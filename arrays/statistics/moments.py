@@ -237,7 +237,8 @@ def _observations(operation: str, variables: dict[str, ArrayLike | None], rowvar
         known = np.result_type(*(a.dtype for a in arrays), np.float64)
     else:
         known = check_dtype(operation, "dtype", dtype)
-        _check_numbers(operation, "dtype", known)
+        if known.kind not in "fc":
+            raise DTypeError(bad(operation, "dtype", known, "a dtype of floating-point or complex numbers"))
     rows = []
     for i, array in enumerate(arrays):
         x = astype(array, known)

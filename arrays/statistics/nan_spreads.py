@@ -10,10 +10,10 @@ from ...graph.kinds.reduction import count_reduced
 from ...workers.kernels.functions import UNFREE
 from ..base import as_array
 from ..ops.elementwise.functions import astype, where
-from ..ops.elementwise.ufuncs import absolute, divide, isnan, logical_not, square
+from ..ops.elementwise.ufuncs import divide, isnan, logical_not
 from ..ops.outputs import deliver_inexact
 from ..ops.reductions.nodes import check_freedom, find_axes, is_usual, mask_out, reduce_to, warn_of_few
-from ..ops.reductions.spreads import check_mean, find_spread
+from ..ops.reductions.spreads import check_mean, find_spread, square_sizes
 from .docstrings import STATISTICS
 from .nans import inexact_dtype, nanmean
 
@@ -133,20 +133,21 @@ def _spread(
     real = np.finfo(wide).dtype
     target = real if dtype is None else wide
     array = mask_out(operation, array, mask, np.nan)
-    if mean is not None:
+    usual = is_usual(array.dtype, wide)
+    if mean is not None and mean is not np._NoValue:
         check_mean(operation, mean, array.shape)
-    if mean is None and not is_usual(array.dtype, wide):
-        mean = nanmean(array, axes, wide, keepdims=True)
-    elif array.dtype.kind == "c" or wide.kind == "f":
-        array = astype(array, np.float32 if wide == np.float16 else wide)
     else:
+        mean = None if usual else nanmean(array, axes, wide, keepdims=True)
+    if usual and array.dtype.kind == wide.kind:
+        array = astype(array, np.float32 if wide == np.float16 else wide)
+    elif usual:
         array = astype(array, real)
     warn_of_few(UNFREE, count_reduced(array.expr.grid.shape, axes), free)
     if mean is not None:
         lost = isnan(array)
         count = reduce_to("sum", logical_not(lost), axes, keepdims, None, operation=operation)
         away = where(lost, array.dtype.type(0), array - as_array(operation, "mean", mean))
-        total = reduce_to("sum", square(absolute(away)), axes, keepdims, None)
+        total = reduce_to("sum", square_sizes(away), axes, keepdims, None if usual else wide, operation=operation)
         spread = divide(total, where(count > free, count - free, np.nan))
         spread = spread if operation == "nanvar" else spread**0.5
     else:

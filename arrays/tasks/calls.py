@@ -288,8 +288,8 @@ def _argument(operation: str, taken: _Taken) -> ArrayArgument:
             (pin,) = owner.keep([whole])
             block = int(whole.grid.number(index))
             return ArrayArgument(owner, whole, block, pin, ChunkViews(owner.engine), taken.in_place)
-    kept = persist_array(taken.array)
-    return ArrayArgument(own_session(operation), kept.expr)
+    kept, owner = persist_array(taken.array), own_session(operation)
+    return ArrayArgument(owner, kept.expr, views=ChunkViews(owner.engine))
 
 
 def check_function(operation: str, fn: Any) -> tuple[Callable[..., Any], str, str]:

@@ -19,7 +19,7 @@ def every(operation: str, space: Any) -> list[dict[str, Any]]:
 
 
 def random(operation: str, space: Any, count: int, seed: int) -> list[dict[str, Any]]:
-    """Return `n` points drawn from lists and distributions; from lists alone they are different, at most all."""
+    """Return `count` points drawn from lists and distributions; from lists alone they are different, at most all."""
     _check(operation, "param_distributions", space, distributions=True)
     parts = [space] if isinstance(space, dict) else list(space)
     if not any(hasattr(values, "rvs") for part in parts for values in part.values()):

@@ -39,6 +39,7 @@ __all__ = ["STALENESS", "Asynchronous"]
 
 Values = np.ndarray[Any, Any]
 TICK = 0.1
+"""Seconds after which progress is shown, though no round has ended."""
 STALENESS = 4
 
 

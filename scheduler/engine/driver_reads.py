@@ -64,6 +64,12 @@ class SlowRead:
         with self._lock:
             self._left -= 1
             last = not self._left
-        if last:
-            whole = len(self._blocks) == sum(map(len, self._numbers))
-            self._then([_join([self._blocks[n] for n in mine]) for mine in self._numbers] if whole else [], self._error)
+        if not last:
+            return
+        slabs: list[Array] = []
+        try:
+            if len(self._blocks) == sum(map(len, self._numbers)):
+                slabs = [_join([self._blocks[n] for n in mine]) for mine in self._numbers]
+        except Exception as error:  # no memory, say
+            self._error = error
+        self._then(slabs, self._error)

@@ -129,6 +129,8 @@ class Engine:
         """Who is told of batches that have ended, and whether what they made counts; on the engine's thread."""
         self.on_gang_retry: list[Callable[[StageRecord], None]] = []
         """Who is told of a rank program that came to nothing, though no rank was lost, and is to run again."""
+        self.on_stored: list[Callable[[str, StageRecord | None, Index | None], None]] = []
+        """Who is told that some tasks of a stage are stored; None: that any may be, or that none will ever be."""
         self.on_exit: list[Callable[[], None]] = []
         """What is waited for when the process ends, before the cluster is closed."""
         self.max_waits: list[Callable[[], float]] = []
@@ -299,6 +301,7 @@ class Engine:
         for job in jobs:
             if job.results is None:
                 self._check(job)
+                self._look_again(job)
                 continue
             self.jobs.watch(job, self.ledger.records)
             for number, token in enumerate(job.targets):
@@ -308,6 +311,7 @@ class Engine:
 
     def _end(self, job: Job) -> None:
         """Take a job's wishes back; what runs for it alone is interrupted."""
+        self._look_again(job)
         if job not in self.jobs:
             return
         self.jobs.finish(job)
@@ -320,6 +324,12 @@ class Engine:
             job.fail(ClusterError("the computation was cancelled"))
         self.ledger.plan()
         self.recall([b for b in self.ledger.batches.values() if self.ledger.is_unwanted(b)])
+
+    def _look_again(self, job: Job) -> None:
+        """Have all look again who wait for what a job makes: it may be there already, or will never be."""
+        for token in job.targets if job.results is None and self.on_stored else ():
+            for each in self.on_stored:
+                each(token, None, None)
 
     def _unhold(self, job: Job) -> None:
         """Let go of what a job holds, and of the job."""
@@ -407,6 +417,8 @@ class Engine:
     def _on_stored(self, record: StageRecord, tasks: Index) -> None:
         token = record.stage.token
         self.jobs.count_stored(token, tasks)
+        for each in self.on_stored:
+            each(token, record, tasks)
         returned = self.returned.pop(token, [])
         for job, number in self.jobs.wanting(token):
             job.returned = returned

@@ -5,7 +5,6 @@ A chunk of an array that is persisted already is read from that one.
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,8 +14,7 @@ import numpy as np
 from ...workers.sources import source_reader
 from ...workers.tasks.needs import Unread, protected
 from ..session.chunk_locations import Columns, find_places, read, read_block
-from ..session.job import post
-from ..session.result_collector import insist
+from ..shared.handles import when_gone
 
 if TYPE_CHECKING:
     from ...graph.chunks.grid import Index
@@ -31,7 +29,11 @@ if TYPE_CHECKING:
 
 
 class NotYet(Exception):
-    """Not all chunks are there."""
+    """A block of a stage isn't stored; block None: not all blocks are."""
+
+    def __init__(self, token: str, block: int | None) -> None:
+        super().__init__(token, block)
+        self.token, self.block = token, block
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +93,17 @@ class ChunkViews:
 
     def __init__(self, engine: Engine) -> None:
         self._seen: list[tuple[StageRecord, Index]] = []
-        weakref.finalize(self, insist, partial(_end_views, engine, self._seen))
+        when_gone(self, engine, partial(_end_views, self._seen))
 
     def add(self, record: StageRecord, tasks: Index) -> None:
         """Note one more, which the ledger counts already."""
         self._seen.append((record, tasks))
 
 
-def _end_views(engine: Engine, seen: list[tuple[StageRecord, Index]]) -> None:
-    def end(_: Engine) -> None:
-        while seen:
-            record, tasks = seen.pop()
-            record.view(tasks, -1)
-
-    if seen:
-        post(engine, end)
+def _end_views(seen: list[tuple[StageRecord, Index]], _: Engine) -> None:
+    while seen:
+        record, tasks = seen.pop()
+        record.view(tasks, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +144,7 @@ class ArrayArgument:
             raise kept.job.error
         columns = find_places(engine, self.expr.token, block=self.block)
         if columns is None:
-            raise NotYet
+            raise NotYet(self.expr.token, self.block)
         if self.views is not None:
             self.views.add(engine.ledger.records[self.expr.token], columns.tasks)
         operation: Any = self.expr.op

@@ -48,18 +48,16 @@ from .snapshots import PlacedSnapshots
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...graph.chunks.grid import Index
     from ...workers.tasks.needs import MissingArgument
     from ...workers.wire.rpc import Question
     from ..engine.engine import Engine
+    from ..ledger.stage_record import StageRecord
 
 GRACE = 2.0
 """Seconds in which a function that is to be ended comes to its next line of Python."""
 DELAY = 0.02
 """Seconds until a task is tried again whose arguments weren't to be had; a death is known by then."""
-SOON = 0.002
-"""Seconds until a task is tried again whose array isn't computed yet, where no others wait so."""
-EACH = 1e-4
-"""Seconds more for each that waits so: to try takes a tenth of that."""
 MOST_UNREAD = 250
 
 
@@ -80,6 +78,9 @@ class Dispatcher:
         self._functions_gone: deque[tuple[int, set[int]]] = deque()
         self._placed_gone: deque[tuple[int, set[int]]] = deque()
         self._late: deque[tuple[float, TaskRecord]] = deque()
+        """Tasks whose arguments weren't to be had, with the time at which they are tried again."""
+        self._absent: dict[str, dict[int | None, list[TaskRecord]]] = {}
+        """Tasks that take what isn't computed yet: by the stage, and the block, None: all of it."""
         self.functions: weakref.WeakKeyDictionary[Any, tuple[tuple[Any, ...], Function]] = weakref.WeakKeyDictionary()
         """What was sent of users' functions that can't change, as long as these live, with what tells that."""
         self.snapshots = PlacedSnapshots(self)
@@ -93,6 +94,7 @@ class Dispatcher:
         self._closed = False
         engine.on_exit.append(self.wait_for_awaited)
         engine.max_waits.append(self._delay)
+        engine.on_stored.append(self._on_stored)
 
     # ---------------------------------------------------------------- the user's threads
 
@@ -271,7 +273,9 @@ class Dispatcher:
     def _pump(self) -> None:
         """Give out what may run, take back what waits behind others, drop what nobody wants."""
         board = self.board
-        if not (board.records or self._released or board.freed or self._placed_gone or self._functions_gone):
+        if not (
+            board.records or self._late or self._released or board.freed or self._placed_gone or self._functions_gone
+        ):
             return
         orders: dict[int, list[TaskOrder]] = defaultdict(list)
         functions: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
@@ -283,7 +287,7 @@ class Dispatcher:
             while self._late and self._late[0][0] <= now:
                 board.resume(self._late.popleft()[1])
             for rank, record in board.assign():
-                order = self._order(record, now, ended)
+                order = self._order(record, ended)
                 if order is None:
                     continue
                 orders[rank].append(order)
@@ -312,6 +316,24 @@ class Dispatcher:
         """Return the seconds until the first that was held back is due."""
         return max(0.0, self._late[0][0] - time.monotonic()) if self._late else math.inf
 
+    def _on_stored(self, token: str, stage: StageRecord | None, tasks: Index | None) -> None:
+        """Go on with tasks that wait for what is stored now; see `Engine.on_stored`."""
+        by_block = self._absent.get(token)
+        if by_block is None:
+            return
+        blocks: list[int | None] = list(by_block)
+        if stage is not None and tasks is not None:
+            blocks = [block for task in tasks.tolist() for block in stage.stage.blocks(task) if block in by_block]
+            blocks += [None] if None in by_block and stage.complete else []
+        with self.lock:
+            for block in blocks:
+                for record in by_block.pop(block):
+                    self.board.resume(record)
+        if not by_block:
+            del self._absent[token]
+        if blocks:
+            self._transport.wake()
+
     def _stop_orphans(self, ended: list[tuple[TaskRecord, Any]]) -> list[tuple[int, int]]:
         """Cancel what was submitted by tasks that ended without a result; return those to be stopped, with ranks."""
         stops: list[tuple[int, int]] = []
@@ -324,7 +346,7 @@ class Dispatcher:
                 stops.append((record.rank, record.number))
         return stops
 
-    def _order(self, record: TaskRecord, now: float, ended: list[tuple[TaskRecord, Any]]) -> TaskOrder | None:
+    def _order(self, record: TaskRecord, ended: list[tuple[TaskRecord, Any]]) -> TaskOrder | None:
         """Return what a rank is told of a task; None where an array that it takes isn't there, now or ever."""
         needs: list[tuple[int, MissingArgument]] = []
         for each in record.needs:
@@ -336,8 +358,8 @@ class Dispatcher:
                 needs.append((each.number, Made(each.number, tuple(each.holders), name, record.demand.writable)))
         try:
             needs += [(number, array.place(self._engine)) for number, array in record.arrays]
-        except NotYet:
-            self._late.append((now + SOON + EACH * len(self._late), record))
+        except NotYet as absent:
+            self._absent.setdefault(absent.token, {}).setdefault(absent.block, []).append(record)
             self.board.hold_back(record)
             return None
         except Exception as error:

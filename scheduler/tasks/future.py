@@ -73,10 +73,10 @@ class _There:
 THERE = _There()
 _callbacks: SimpleQueue[Callable[[], None]] = SimpleQueue()
 _caller: list[threading.Thread] = []
-_guard = threading.Lock()
+_guard = threading.RLock()
 _gone: SimpleQueue[FutureReference] = SimpleQueue()
-_held: list[None] = []
-"""An entry for each future that lives, or of which its dispatcher is still to be told."""
+_watched: set[FutureReference] = set()
+"""References to futures that live, or of which their dispatchers are still to be told."""
 _releaser: list[threading.Thread] = []
 IDLE = 1.0
 """Seconds after which the thread that tells dispatchers ends where no future lives."""
@@ -133,7 +133,7 @@ class FutureReference(weakref.ref["Future"]):
     def __init__(self, future: Future, dispatcher: Runner, record: TaskRecord) -> None:
         self._dispatcher, self._record = weakref.ref(dispatcher), record
         with _guard:
-            _held.append(None)
+            _watched.add(self)
             if not _releaser or not _releaser[0].is_alive():
                 _releaser[:] = [threading.Thread(target=_release_all, name="windrow-futures-gone", daemon=True)]
                 _releaser[0].start()
@@ -150,13 +150,18 @@ def _release_all() -> None:
     """Tell dispatchers which futures are gone; end some time after the last one."""
     while True:
         try:
-            _gone.get(timeout=None if _held else IDLE).release()
-            _held.pop()
+            reference = _gone.get(timeout=None if _watched else IDLE)
         except Empty:
             with _guard:
-                if not _held:
+                if not _watched:
                     _releaser.clear()
                     return
+            continue
+        try:
+            reference.release()
+        finally:
+            _watched.discard(reference)
+            del reference
 
 
 def note_interrupt(futures: Iterable[Any], error: KeyboardInterrupt) -> None:

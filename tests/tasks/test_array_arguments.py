@@ -11,6 +11,7 @@ import pytest
 import windrow as wr
 from support.waiting import until
 from windrow.arrays.tasks.calls import InPlace
+from windrow.scheduler.tasks.arrays import ArrayArgument
 
 
 def test_arrays_are_arguments():
@@ -45,6 +46,41 @@ def test_chunks_are_taken_that_are_being_computed():
         futures = [wr.submit(np.sum, x.blocks[i]) for i in range(8)]
         wr.wait(futures, timeout=20)
     assert sum(f.result() for f in futures) == pytest.approx(x.sum().compute())
+
+
+def test_a_call_that_waits_for_its_chunk_costs_nothing(monkeypatch):
+    tries, place = [], ArrayArgument.place
+
+    def counted(self, engine):
+        tries.append(self)
+        return place(self, engine)
+
+    monkeypatch.setattr(ArrayArgument, "place", counted)
+
+    def slow(block):
+        time.sleep(0.1)
+        return block
+
+    with wr.Cluster(threads=1):
+        x = wr.map_blocks(slow, wr.arange(6, chunks=1), dtype=int).persist()
+        futures = [wr.submit(np.sum, x.blocks[5]) for _ in range(20)]
+        assert all(future.cancel() for future in futures[1:])
+        assert futures[0].result(20) == 5
+        spent = time.process_time()
+        time.sleep(0.3)
+        assert time.process_time() - spent < 0.1, "nothing goes on"
+    assert len(tries) <= 40
+
+
+def test_a_call_whose_array_fails_fails():
+    def fail(block):
+        time.sleep(0.05)
+        raise ZeroDivisionError("no")
+
+    x = wr.map_blocks(fail, wr.arange(4, chunks=1), dtype=int).persist()
+    for future in (wr.submit(np.sum, x.blocks[3]), wr.submit(np.sum, x)):
+        with pytest.raises(ZeroDivisionError):
+            future.result(20)
 
 
 def test_what_calls_take_is_kept_until_they_have_run():

@@ -42,6 +42,8 @@ from .packing import pack_error, pack_small, size_of
 from .programs import stop_program
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..rank.rank import Rank
     from ..wire.rpc import Question
     from ..wire.task_messages import TaskOrder
@@ -98,8 +100,13 @@ class TaskService:
         for order in question.message.orders:
             self._waiting[order.number] = order
             self._queue.put(order.number)
-        with self._lock, suppress(RuntimeError):  # no thread more is to be had: those that are there come to it
-            self._staff(0)
+        with self._lock:
+            try:
+                self._staff(0)
+            except RuntimeError:  # no thread more is to be had: those that are there come to it
+                if len(self._threads) == len(self._aside):
+                    self._hand_back(list(self._waiting))
+                    self.rank.transport.wake()
 
     def _staff(self, least: int) -> None:
         """Have as many threads as are needed for what doesn't wait for other tasks."""
@@ -113,7 +120,11 @@ class TaskService:
         question.reply([number for number in question.message.numbers if self._waiting.pop(number, None) is not None])
 
     def _give_up(self, question: Question[GiveUp]) -> None:
-        for number in question.message.numbers:
+        self._hand_back(question.message.numbers)
+
+    def _hand_back(self, numbers: Iterable[int]) -> None:
+        """Have tasks that haven't begun run elsewhere, or later."""
+        for number in numbers:
             order = self._waiting.pop(number, None)
             if order is not None:
                 self._ended.append(TaskEnd(number, order.run, GIVEN_UP, b"", 0, 0.0))
@@ -249,11 +260,11 @@ class TaskService:
 
     def _perform(self, number: int) -> bool:
         """Run a task, unless it was taken back, and note how it ended; tell whether the thread goes on to others."""
-        order = self._waiting.pop(number, None)
-        if order is None:
-            return True
-        mine = threading.current_thread(), order
-        with self._lock:
+        with self._lock:  # who counts what there is to do sees it here or there
+            order = self._waiting.pop(number, None)
+            if order is None:
+                return True
+            mine = threading.current_thread(), order
             self._running[number] = mine
         enter_context(TaskContext(self.rank, task=Current(self, order)))
         end, value = self._run(order)

@@ -168,7 +168,7 @@ def _cumulative(
         axes = list(accumulated.expr.grid.axes)
         sizes = axes[at].sizes()
         axes[at] = Axis.of_sizes((sizes[0] + 1, *sizes[1:]))
-        accumulated = _shift_along(accumulated, at, axes, accumulated.dtype.type(ufunc.identity))
+        accumulated = _shift_along(accumulated, at, axes, np.asarray(ufunc.identity).astype(accumulated.dtype)[()])
     put: Array = deliver_reduced(operation, accumulated, out)
     return put
 

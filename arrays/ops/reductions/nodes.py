@@ -120,7 +120,7 @@ def _check_some(name: str, array: Array, axes: tuple[int, ...], axis: AxisLike, 
         )
 
 
-def _check_target(name: str, dtype: DTypeLike) -> DType:
+def check_target(name: str, dtype: DTypeLike) -> DType:
     """Return a dtype to reduce in; which kinds of elements it suits is told later, as in NumPy."""
     wanted = check_dtype(name, "dtype", dtype)
     if wanted.kind not in NUMBERS + "m":
@@ -177,7 +177,7 @@ def reduce_from(
     """
     reduction, operation = REDUCTIONS[name], operation or name
     assert reduction.ufunc is not None
-    wanted = None if dtype is None else _check_target(operation, dtype)
+    wanted = None if dtype is None else check_target(operation, dtype)
     array = as_array(operation, "a", a)
     check_keepdims(operation, keepdims)
     if where is not True:
@@ -187,7 +187,8 @@ def reduce_from(
     neutral = None if initial is None else reduction.neutral
     begins = initial is not None and initial is not np._NoValue
     if begins:
-        if initial is None or isinstance(initial, ArrayBase) or np.ndim(initial) != 0:
+        assert initial is not None
+        if isinstance(initial, ArrayBase) or np.ndim(initial) != 0:
             raise ArgumentError(bad(operation, "initial", initial, "a number"))
         initial = hold(operation, "initial", initial, target, assigned)[()]
         neutral = initial if neutral is None else neutral
@@ -221,7 +222,7 @@ def reduce_by(
             f"map_blocks() numpy.{operation}"
         )
     if dtype is not None and not reduction.casts:
-        wanted, dtype = native(_check_target(operation, dtype)), None
+        wanted, dtype = native(check_target(operation, dtype)), None
         if reduction.result_dtype(wanted, operation=operation) != wanted:
             raise DTypeError(bad(operation, "dtype", wanted, "a dtype that it gives"))
         a = cast(as_array(operation, "a", a), wanted)

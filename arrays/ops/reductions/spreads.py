@@ -16,7 +16,17 @@ from ..elementwise.functions import imag, real
 from ..elementwise.nodes import apply, cast
 from ..elementwise.ufuncs import add, divide, multiply, sqrt, square, subtract
 from ..outputs import deliver_inexact, deliver_reduced, divides_in_out
-from .nodes import Axes, check_freedom, count_where, find_axes, is_usual, mask_out, reduce_to, warn_of_few
+from .nodes import (
+    Axes,
+    check_freedom,
+    check_keepdims,
+    count_where,
+    find_axes,
+    is_usual,
+    mask_out,
+    reduce_to,
+    warn_of_few,
+)
 from .selected import reduces_selection
 from .sums import find_mean
 
@@ -196,6 +206,7 @@ def find_spread(
             raise DTypeError(bad(operation, "dtype", wanted, "a dtype of floating-point numbers"))
         if is_usual(array.dtype, wanted):
             array, wanted = cast(array, wanted if array.dtype.kind == "c" else np.finfo(wanted).dtype), None
+    check_keepdims(operation, keepdims)
     if mean is np._NoValue:
         mean = None
     if where is True and mean is None and wanted is None:
@@ -226,11 +237,7 @@ def _add_squares(
     if wanted is None:
         wide = REDUCTIONS[name].result_dtype(array.dtype)
         array = cast(array, np.result_type(array.dtype, np.float32 if wide == np.float16 else wide))
-    rest = subtract(array, mean)
-    squares = multiply(rest, rest)
-    if rest.dtype.kind == "c":
-        squares = add(square(real(rest)), square(imag(rest)))
-    left = mask_out(operation, squares, where, 0)
+    left = mask_out(operation, square_sizes(subtract(array, mean)), where, 0)
     total = reduce_to("sum", left, axes, keepdims, wanted, operation=operation)
     if where is True:
         warn_of_few(REDUCTIONS[name].few, count, ddof)
@@ -239,6 +246,12 @@ def _add_squares(
         variance = apply(operation, "divide_by_freedom", (total, subtract(count, ddof)), np.divide)
     spread: Array = sqrt(variance) if name == "std" else variance
     return spread
+
+
+def square_sizes(rest: Array) -> Array:
+    """Return the squares of numbers, of complex ones those of their sizes, added as NumPy adds them."""
+    sizes: Array = add(square(real(rest)), square(imag(rest))) if rest.dtype.kind == "c" else multiply(rest, rest)
+    return sizes
 
 
 def check_mean(operation: str, mean: ArrayLike, shape: tuple[int, ...]) -> None:

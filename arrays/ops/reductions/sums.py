@@ -8,11 +8,11 @@ import numpy as np
 
 from ....graph.keyword_hints import refuse
 from ....workers.kernels.reductions import REDUCTIONS
-from ...base import as_array, check_dtype
+from ...base import as_array
 from ..docstrings import OPS
 from ..elementwise.nodes import apply, cast
 from ..outputs import deliver_reduced, divides_in_out, dtype_by_out
-from .nodes import Axes, count_where, find_axes, mask_out, reduce_from, reduce_to
+from .nodes import Axes, check_keepdims, check_target, count_where, find_axes, mask_out, reduce_from, reduce_to
 from .selected import reduces_selection
 
 if TYPE_CHECKING:
@@ -236,7 +236,8 @@ def find_mean(
     """Return or deliver means; errors name the operation that was called."""
     array = as_array(operation, "a", a)
     axes = find_axes(operation, axis, array.ndim, divides=where is True)  # before others, as NumPy
-    wanted = None if dtype is None else check_dtype(operation, "dtype", dtype)
+    wanted = None if dtype is None else check_target(operation, dtype)
+    check_keepdims(operation, keepdims)
     whole = not divides_in_out(wanted, out)
     if where is True and whole:
         average = reduce_to("mean", array, axes, keepdims, wanted, operation=operation)

@@ -155,6 +155,22 @@ def test_no_initial_value_begins_with_the_first_element(name: str) -> None:
             call(name, x[x > 99], initial=None).compute()
 
 
+BLAMED = {
+    "interpreted as an integer": "keepdims",
+    "Cannot cast array data": "where",
+    "signature": "dtype",
+    "U3": "dtype",
+    "could not convert": "initial",
+}
+"""What NumPy's words say of the argument that is at fault."""
+
+
+def blamed(error: BaseException) -> str:
+    if isinstance(error, np.exceptions.AxisError):
+        return "axis"
+    return next(argument for words, argument in BLAMED.items() if words in str(error))
+
+
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "nanmin", "any", "mean", "var", "nansum"])
 def test_of_two_faults_numpys_is_told(name: str) -> None:
     faults = {"axis": 7, "dtype": "U3", "where": NUMBERS, "keepdims": "x", "initial": "x"}
@@ -163,5 +179,13 @@ def test_of_two_faults_numpys_is_told(name: str) -> None:
         keywords = {keyword: faults[keyword] for keyword in wrong}
         with pytest.raises((TypeError, ValueError)) as numpys:
             getattr(np, name)(NUMBERS, **keywords)
-        with pytest.raises(np.exceptions.AxisError if isinstance(numpys.value, np.exceptions.AxisError) else TypeError):
+        classes = np.exceptions.AxisError if blamed(numpys.value) == "axis" else TypeError
+        with pytest.raises(classes, match=f"argument '{blamed(numpys.value)}'"):
             call(name, wr.from_array(NUMBERS, chunks=2), **keywords)
+
+
+def test_dtypes_that_cut_off_are_refused() -> None:
+    durations = wr.from_array(np.array([1, 2, 3], "m8[s]"), chunks=2)
+    for name in ("mean", "nanmean"):
+        assert "argument 'dtype'" in fails(name, durations, dtype="U3")
+    assert "argument 'dtype'" in fails("cov", wr.from_array(NUMBERS, chunks=2), dtype="i4")

@@ -235,3 +235,23 @@ def test_masked_means_of_integers_are_divided_within_out() -> None:
         getattr(np, name)(data[mask], dtype=int, out=theirs)
         getattr(wr, name)(x[wr.from_array(mask)], dtype=int, out=ours)
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    "keywords", [{"mean": 0.5, "dtype": "f4"}, {"mean": 0.5}, {"dtype": "f4"}, {"mean": np._NoValue}]
+)
+@pytest.mark.parametrize("name", ["nanvar", "nanstd"])
+def test_spreads_of_complex_numbers_count_both_parts(name, keywords):
+    x = np.array([1 + 2j, 2 - 1j, np.nan])
+    lazy = getattr(wr, name)(wr.from_array(x, chunks=2), **keywords).compute()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        expected = getattr(np, name)(x, **keywords)
+    assert lazy.dtype == expected.dtype
+    np.testing.assert_allclose(lazy, expected, rtol=1e-6)
+
+
+def test_running_sums_of_durations_begin_with_none():
+    x = np.array([1, 2, 3], "m8[s]")
+    lazy = wr.cumulative_sum(wr.from_array(x, chunks=2), include_initial=True).compute()
+    np.testing.assert_array_equal(lazy, np.cumulative_sum(x, include_initial=True))
