@@ -10,6 +10,8 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,7 @@ RESULT_WORDS = {"found", "told", "made", "given"}
 RESULT_FIELDS = {"ml/search/results.py: told"}
 """Fields that users read under such a name: of a search's `history_`."""
 BLOCKS = "windrow.workers.kernels.blocks"
+BLOCK = r"([a-z]+\.[a-z0-9]+|planned):[a-z_]*\*?"
 HEAVY = ("mpi4py", "numba", "matplotlib", "networkx", "scipy", "sklearn", "tensorflow", "dask")
 
 
@@ -35,15 +38,48 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def imported(path: Path) -> set[str]:
-    """The top-level modules that a file names in its absolute imports, wherever they stand."""
-    modules: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+@dataclass(frozen=True)
+class Names:
+    """What a file names."""
+
+    imported: set[str]
+    """The top-level modules of its absolute imports, wherever they stand."""
+    classes: list[str]
+    variables: list[str]
+    blocks: list[str]
+    """Functions of blocks, "folder.module:name" with "*" for what is put in."""
+
+
+@cache
+def names() -> dict[str, Names]:
+    """What each file of the package names."""
+    return {name(path): names_in(path) for path in SOURCES}
+
+
+def names_in(path: Path) -> Names:
+    file = Names(set(), [], [], [])
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    inside = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
         if isinstance(node, ast.Import):
-            modules |= {alias.name for alias in node.names}
+            file.imported.update(alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            modules.add(node.module)
-    return {module.partition(".")[0] for module in modules}
+            file.imported.add(node.module.partition(".")[0])
+        elif isinstance(node, ast.ClassDef):
+            file.classes.append(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            file.variables.append(node.id)
+        elif id(node) not in inside and (text := text_of(node)) and re.fullmatch(BLOCK, text) and text[-1] != ":":
+            file.blocks.append(text)
+    return file
+
+
+def text_of(node: ast.AST) -> str | None:
+    """A text; a formatted one up to what is put in."""
+    part = node.values[0] if isinstance(node, ast.JoinedStr) else node
+    if not isinstance(part, ast.Constant) or not isinstance(part.value, str):
+        return None
+    return part.value if part is node else f"{part.value}*"
 
 
 def python(code: str) -> str:
@@ -97,35 +133,17 @@ def test_every_folder_of_modules_is_a_package(room):
     assert [name(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=name)
-def test_no_file_is_long(path):
-    assert len(path.read_text().splitlines()) <= LONGEST
+def test_no_file_is_long():
+    assert [name(path) for path in FILES if len(path.read_text().splitlines()) > LONGEST] == []
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name)
-def test_imports_inside_the_package_are_relative(path):
-    assert imported(path).isdisjoint({"windrow", *ROOMS})
+def test_imports_inside_the_package_are_relative():
+    assert [path for path, file in names().items() if file.imported & {"windrow", *ROOMS}] == []
 
 
 def test_only_workers_mpi_imports_mpi4py():
-    users = {name(path) for path in SOURCES if "mpi4py" in imported(path)}
+    users = {path for path, file in names().items() if "mpi4py" in file.imported}
     assert {user for user in users if not re.match(r"workers/mpi(\.py|/)", user)} == set()
-
-
-def named_blocks() -> dict[str, str]:
-    """What names functions of blocks, "folder.module:name" with "*" for what is put in, and whose file."""
-    found: dict[str, str] = {}
-    for path in SOURCES:
-        nodes = list(ast.walk(ast.parse(path.read_text())))
-        inside = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
-        for node in nodes:
-            part = node.values[0] if isinstance(node, ast.JoinedStr) else node
-            if id(node) in inside or not isinstance(part, ast.Constant) or not isinstance(part.value, str):
-                continue
-            text = part.value if part is node else f"{part.value}*"
-            if re.fullmatch(r"([a-z]+\.[a-z0-9]+|planned):[a-z_]*\*?", text) and not text.endswith(":"):
-                found[text] = name(path)
-    return found
 
 
 def test_folders_have_few_loose_files():
@@ -135,25 +153,20 @@ def test_folders_have_few_loose_files():
 
 def test_no_public_class_name_means_two_things():
     places: dict[str, list[str]] = {}
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(name(path))
+    for path, file in names().items():
+        for one in file.classes:
+            if not one.startswith("_"):
+                places.setdefault(one, []).append(path)
     assert {one: where for one, where in places.items() if len(where) > 1} == {}
 
 
 def test_variables_say_what_they_hold():
-    places = [
-        f"{name(path)}: {node.id}"
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in RESULT_WORDS
-    ]
-    assert set(places) <= RESULT_FIELDS
+    places = {f"{path}: {variable}" for path, file in names().items() for variable in file.variables}
+    assert {place for place in places if place.rpartition(" ")[2] in RESULT_WORDS} <= RESULT_FIELDS
 
 
 def test_every_function_of_blocks_that_is_named_is_there():
-    named = named_blocks()
+    named = {text: path for path, file in names().items() for text in file.blocks}
     named.pop("planned:*", None)  # what `explain` shows in place of an operation; it never runs
     assert len(named) > 100
     missing = []
