@@ -18,7 +18,7 @@ from ..chunking.rechunk import regrid
 from ..ops.elementwise.functions import where
 from ..ops.moves.axis_moves import expand_dims, moveaxis
 from ..ops.outputs import deliver_reduced
-from ..ops.reductions.sums import sum
+from ..ops.reductions.nodes import reduce_from
 from .docstrings import CREATION
 from .ranges import arange
 
@@ -82,7 +82,9 @@ def trace(
     >>> wr.trace(wr.eye(3)).compute()
     np.float64(3.0)
     """
-    return deliver_reduced("trace", sum(_diagonal("trace", a, offset, axis1, axis2), axis=-1, dtype=dtype), out)
+    diagonals = _diagonal("trace", a, offset, axis1, axis2)
+    total = reduce_from("sum", diagonals, -1, dtype, False, np._NoValue, True, "trace")
+    return deliver_reduced("trace", total, out)
 
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:

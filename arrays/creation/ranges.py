@@ -152,7 +152,7 @@ def _count(start: Any, stop: Any, step: Any, last: str) -> int:
     if np.asarray(quotient).dtype.kind == "f" and quotient > EXACT:
         raise ShapeError(bad("arange", last, stop, f"at most 2**53 elements from floats, not {float(quotient):.3g}"))
     if quotient == -math.inf:
-        raise ShapeError(bad("arange", last, stop, "a distance that the step divides, not one beyond all floats"))
+        raise ShapeError(bad("arange", last, stop, "a number of steps from start that float64 can hold"))
     rounded: int = max(0, math.ceil(quotient))
     return rounded
 

@@ -14,11 +14,12 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 RAISES = """\
 ArgumentError
-    An argument isn't what SciPy takes, or can't be done on chunks; the message names it.
+    An argument isn't what SciPy takes, or can't be done on chunks; the message names it. This may be a dtype, where
+    SciPy's own error is no TypeError.
 ShapeError
     Arrays don't fit together.
 DTypeError
-    The function doesn't take elements of this dtype.
+    The elements aren't numbers, or have a dtype that SciPy refuses by a TypeError.
 ImportError
     SciPy is not installed: `pip install "windrow[scipy]"`."""
 

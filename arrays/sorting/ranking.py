@@ -25,7 +25,7 @@ from ..creation.filled import constant
 from ..execution.deferred import defer
 from ..ops.moves.axis_moves import expand_dims, moveaxis
 from ..ops.outputs import deliver, deliver_reduced
-from ..ops.reductions.nodes import warn_of_few
+from ..ops.reductions.nodes import check_keepdims, warn_of_few
 from ..ops.reductions.sums import mean
 from .selection import select_quantiles
 from .sorts import LINES, by_lines
@@ -49,18 +49,18 @@ def find_quantiles(
     overwrite: Any,
 ) -> Any:
     """Return quantiles; `method` may be "median"."""
-    array = as_array(name, "a", a)
+    array, keepdims = as_array(name, "a", a), check_keepdims(name, keepdims)
     if isinstance(q, ArrayBase):
         return deliver(name, _lazily(name, array, q, axis, method, keepdims, weights), out)
     axes = check_axes(name, axis, array.ndim)
     skip = name.startswith("nan")
     wanted = _levels(name, q, method)
-    dtype = _result_dtype(name, array, wanted, method, axes, bool(keepdims), weights is not None)
+    dtype = _result_dtype(name, array, wanted, method, axes, keepdims, weights is not None)
     lengths = math.prod(array.shape[i] for i in axes)
     if lengths == 0 and method != "median" and not skip:
         raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
     if array.size == 0 and skip and method != "median" and array.dtype.kind in "biuf":
-        quantiles = mean(array, axes, keepdims=bool(keepdims))  # as in NumPy, whose result has no axes of `q` then
+        quantiles = mean(array, axes, keepdims=keepdims)  # as in NumPy, whose result has no axes of `q` then
         return deliver(name, quantiles, out)
     if lengths == 0:
         warn_of_few(EMPTY, lengths)
@@ -81,15 +81,15 @@ def find_quantiles(
 
 
 def _lazily(
-    name: str, x: Array, q: ArrayBase, axis: AxisLike, method: str, keepdims: object, weights: ArrayLike
+    name: str, x: Array, q: ArrayBase, axis: AxisLike, method: str, keepdims: bool, weights: ArrayLike
 ) -> Array:
     """Compute lazy levels first, when the result is computed; its grid and dtype don't depend on their values."""
     if q.dtype.kind not in "biuf" or q.ndim > 2:
         raise ArgumentError(bad(name, "q", (q.dtype, q.shape), "real numbers, along at most two axes"))
     more = () if weights is None else (as_array(name, "weights", weights),)
     axes = check_axes(name, axis, x.ndim)
-    outline = _known(x, np.zeros(q.shape, q.dtype), *more, name, axes, method, bool(keepdims))
-    params = (name, axes, method, bool(keepdims), outline.expr.grid)
+    outline = _known(x, np.zeros(q.shape, q.dtype), *more, name, axes, method, keepdims)
+    params = (name, axes, method, keepdims, outline.expr.grid)
     return defer(name, _by_levels, (x, q, *more), params, outline.expr.grid, outline.dtype)
 
 

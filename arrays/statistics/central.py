@@ -84,7 +84,7 @@ def moment(
     if dtype is not None:
         array = astype(array, check_dtype("moment", "dtype", dtype))
     REDUCTIONS["var"].result_dtype(array.dtype, operation="moment")
-    away = array - find_mean("moment", array, axes, None, None, True, True)
+    away = array - find_mean("moment", array, axis=axes, keepdims=True)
     total = reduce_to("sum", away**order, axes, keepdims, None, operation="moment")
     free = count_reduced(array.shape, axes) - check_freedom("moment", ddof, None)
     return deliver("moment", total / free, out)  # type: ignore[no-any-return]

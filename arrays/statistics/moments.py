@@ -86,7 +86,7 @@ def average(
     """
     array = as_array("average", "a", a)
     if weights is None:
-        mean = find_mean("average", array, axis, None, None, keepdims, True)
+        mean = find_mean("average", array, axis=axis, keepdims=keepdims)
         if mean._unsized is None and not mean.size:
             raise ZeroDivisionError(f"average: argument 'a' has shape {array.shape}; expected some elements")
         if not returned:

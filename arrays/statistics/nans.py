@@ -15,7 +15,7 @@ from ..ops.elementwise.functions import astype, real, where
 from ..ops.elementwise.ufuncs import divide, isnan
 from ..ops.moves.sliding_window import reduce_windows
 from ..ops.outputs import deliver_inexact, deliver_reduced, dtype_by_out
-from ..ops.reductions.nodes import find_axes, mask_out, reduce_from, reduce_to, warn_of_few
+from ..ops.reductions.nodes import check_keepdims, find_axes, mask_out, reduce_from, reduce_to, warn_of_few
 from ..ops.reductions.sums import find_mean
 from .docstrings import STATISTICS
 
@@ -247,7 +247,7 @@ def nanmean(
     """
     array = as_array("nanmean", "a", a)
     if array.dtype.kind not in "fc":
-        return find_mean("nanmean", array, axis, dtype, out, keepdims, where)
+        return find_mean("nanmean", array, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
     wanted = inexact_dtype("nanmean", array, dtype)
     wide = np.result_type(wanted, np.float32) if wanted == np.float16 else wanted
     left = mask_out("nanmean", array, where, np.nan)
@@ -257,6 +257,7 @@ def nanmean(
 def _mean_of_some(array: Array, axis: Axes, keepdims: bool, dtype: np.dtype[Any]) -> Array:
     """Divide the sum of the elements that are not NaN by their number; one pass computes both."""
     axes = find_axes("nanmean", axis, array.ndim)
+    check_keepdims("nanmean", keepdims)
     warn_of_few(EMPTY, count_reduced(array.expr.grid.shape, axes))
     of_windows = None if keepdims else reduce_windows("nanmean", array, axes, array.dtype)
     if of_windows is not None:

@@ -18,7 +18,8 @@ from ...chunking.rechunk import regrid
 from ...refitting import refittable
 from ..docstrings import OPS
 from ..elementwise.functions import astype
-from ..elementwise.ufuncs import conjugate, multiply
+from ..elementwise.nodes import apply
+from ..elementwise.ufuncs import conjugate
 from ..moves.sliding_window import weigh_windows
 from ..outputs import deliver
 from .own_products import cut_rows, find_own, multiply_own
@@ -225,14 +226,31 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[Any] = 2) -> Arra
         shapes = f"{left.shape} and {right.shape}"
         raise ShapeError(bad("tensordot", "axes", axes, f"axes of equal lengths in shapes {shapes}"))
     if not first:
-        return multiply(left.reshape(*left.shape, *(1,) * right.ndim), right)  # type: ignore[no-any-return]
+        return multiply_elements("tensordot", left.reshape(*left.shape, *(1,) * right.ndim), right)
+    return _sum_over("tensordot", left, right, first, second)
+
+
+def sum_along(operation: str, left: Array, right: Array, first: int, second: int) -> Array:
+    """Sum products of elements over an axis of each array; errors name the operation that was called."""
+    if left.shape[first] != right.shape[second]:
+        expected = f"axes {first} and {second} of one length"
+        raise ShapeError(f"{operation}: operands have shapes {left.shape} and {right.shape}; expected {expected}")
+    return _sum_over(operation, left, right, [first], [second])
+
+
+def _sum_over(operation: str, left: Array, right: Array, first: Sequence[int], second: Sequence[int]) -> Array:
     mine = tuple(range(left.ndim))
     theirs = tuple(first[second.index(i)] if i in second else left.ndim + i for i in range(right.ndim))
     out = (
         *(i for i in mine if i not in first),
         *(left.ndim + i for i in range(right.ndim) if i not in second),
     )
-    return contract("tensordot", left, right, (mine, theirs, out))
+    return contract(operation, left, right, (mine, theirs, out))
+
+
+def multiply_elements(operation: str, left: Array, right: Array) -> Array:
+    """Multiply arrays element by element; errors name the operation that was called."""
+    return apply(operation, "multiply", (left, right), np.multiply)
 
 
 def _pairs(left: ArrayBase, right: ArrayBase, axes: AxisLike) -> tuple[list[int], list[int]]:
@@ -283,8 +301,8 @@ def dot(a: ArrayLike, b: ArrayLike, out: OutLike = None) -> Any:
     """
     left, right = as_array("dot", "a", a), as_array("dot", "b", b)
     if left.ndim == 0 or right.ndim == 0:
-        return deliver("dot", multiply(left, right), out)
-    return deliver("dot", tensordot(left, right, ([left.ndim - 1], [max(0, right.ndim - 2)])), out)
+        return deliver("dot", multiply_elements("dot", left, right), out)
+    return deliver("dot", sum_along("dot", left, right, left.ndim - 1, max(0, right.ndim - 2)), out)
 
 
 def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
@@ -316,7 +334,7 @@ def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
     np.complex128(2+0j)
     """
     left, right = as_array("vdot", "a", a).reshape(-1), as_array("vdot", "b", b).reshape(-1)
-    return tensordot(conjugate(left) if left.dtype.kind == "c" else left, right, 1)
+    return sum_along("vdot", conjugate(left) if left.dtype.kind == "c" else left, right, 0, 0)
 
 
 def outer(a: ArrayLike, b: ArrayLike, out: OutLike = None) -> Any:
@@ -350,8 +368,8 @@ def outer(a: ArrayLike, b: ArrayLike, out: OutLike = None) -> Any:
     array([[0, 0, 0],
            [0, 1, 2]])
     """
-    products = multiply(as_array("outer", "a", a).reshape(-1, 1), as_array("outer", "b", b).reshape(-1))
-    return deliver("outer", products, out, broadcasts=True)
+    left, right = as_array("outer", "a", a).reshape(-1, 1), as_array("outer", "b", b).reshape(-1)
+    return deliver("outer", multiply_elements("outer", left, right), out, broadcasts=True)
 
 
 OPS.fill(__name__)

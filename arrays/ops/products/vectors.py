@@ -17,7 +17,7 @@ from ..moves.joining import stack
 from ..moves.taking import map_axis
 from ..reductions.extremes import any
 from ..reductions.sums import sum
-from .matrices import contract, matmul, tensordot
+from .matrices import contract, matmul, multiply_elements, sum_along
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -213,12 +213,8 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
     """
     left, right = as_array("inner", "a", a), as_array("inner", "b", b)
     if left.ndim == 0 or right.ndim == 0:
-        return multiply(left, right)  # type: ignore[no-any-return]
-    if left.shape[-1] != right.shape[-1]:
-        raise ShapeError(
-            f"inner: operands have shapes {left.shape} and {right.shape}; expected last axes of one length"
-        )
-    return tensordot(left, right, ([left.ndim - 1], [right.ndim - 1]))
+        return multiply_elements("inner", left, right)
+    return sum_along("inner", left, right, left.ndim - 1, right.ndim - 1)
 
 
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
@@ -259,7 +255,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
             left = map_axis("kron", left, at, Periodic(max(1, m)), n * m, grid.axes[at])
         if n != 1:
             right = map_axis("kron", right, at, Periodic(), n * m, grid.axes[at])
-    return multiply(left, right)  # type: ignore[no-any-return]
+    return multiply_elements("kron", left, right)
 
 
 def cross(

@@ -86,6 +86,8 @@ def accumulate(
     array = as_array(name, argument, x)
     at = check_axis(name, axis, array.ndim)
     wanted = None if dtype is None else native(check_dtype(name, "dtype", dtype))
+    if wanted is not None and wanted.kind == array.dtype.kind == "m":
+        wanted = None  # running sums of durations keep their unit, as in NumPy
     try:
         known = np.asarray(ufunc.accumulate(np.ones(2, array.dtype), dtype=wanted)).dtype
     except (TypeError, ValueError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ....graph.kinds.source import Constant
 from ....workers.kernels.reduction import NUMBERS, native
 from ....workers.kernels.reductions import REDUCTIONS
 from ....workers.public_api import warn
-from ...base import ArrayBase, as_array, broadcast_shape, check_axes, check_dtype, make
+from ...base import as_array, broadcast_shape, check_axes, check_dtype, make
 from ...chunking.rechunk import drop_empty_chunks
 from ...values import assigned, hold
 from ..elementwise.nodes import cast, choose
@@ -36,16 +36,18 @@ _BY_UFUNC = {reduction.ufunc: reduction for reduction in REDUCTIONS.values() if 
 def mask_out(name: str, a: ArrayLike, where: WhereLike, neutral: Any) -> Array:
     """Return an array with a neutral value where a mask doesn't hold."""
     array = as_array(name, "a", a)
-    if where is True:
+    mask = read_mask(name, where, array.shape)
+    if mask is True:
         return array
-    mask = _read_mask(name, where, array.shape)
     if array.dtype.kind in "SU" and not neutral:
         return choose(name, mask, array, np.zeros((), array.dtype)[()])  # an empty text
     return choose(name, mask, array, np.asarray(neutral).astype(array.dtype)[()])
 
 
-def _read_mask(name: str, where: WhereLike, shape: tuple[int, ...]) -> Array:
-    """Return a mask of the elements of an array."""
+def read_mask(name: str, where: WhereLike, shape: tuple[int, ...]) -> Array | Literal[True]:
+    """Return a mask of the elements of an array; True where all count."""
+    if where is True:
+        return True
     mask = as_array(name, "where", where)
     if mask.dtype != np.bool:
         raise DTypeError(bad(name, "where", mask.dtype, "an array of bool"))
@@ -67,10 +69,10 @@ def find_axes(name: str, axis: Axes, ndim: int, *, divides: bool = False) -> tup
 
 def count_where(name: str, where: WhereLike, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Any:
     """Return how many elements a mask has over axes of a shape that it broadcasts to."""
-    if where is True:
+    mask = read_mask(name, where, shape)
+    if mask is True:
         return math.prod(shape[i] for i in find_axes(name, axis, len(shape), divides=True))
-    mask = broadcast_to(_read_mask(name, where, shape), shape)
-    return reduce_to("sum", mask, axis, keepdims, None, operation=name)
+    return reduce_to("sum", broadcast_to(mask, shape), axis, keepdims, None, operation=name)
 
 
 def reduce_to(
@@ -128,10 +130,11 @@ def check_target(name: str, dtype: DTypeLike) -> DType:
     return wanted
 
 
-def check_keepdims(name: str, keepdims: object) -> None:
-    """Raise unless it is True or False."""
+def check_keepdims(name: str, keepdims: object) -> bool:
+    """Return it, if it is True or False; else raise."""
     if not isinstance(keepdims, bool | np.bool):
         raise ArgumentError(bad(name, "keepdims", keepdims, "True or False"))
+    return bool(keepdims)
 
 
 def check_freedom(name: str, ddof: Any, correction: Any) -> float:
@@ -180,15 +183,14 @@ def reduce_from(
     wanted = None if dtype is None else check_target(operation, dtype)
     array = as_array(operation, "a", a)
     check_keepdims(operation, keepdims)
-    if where is not True:
-        where = _read_mask(operation, where, array.shape)
+    where = read_mask(operation, where, array.shape)
     axes = find_axes(operation, axis, array.ndim)
     target = reduction.result_dtype(array.dtype, wanted, operation)
     neutral = None if initial is None else reduction.neutral
     begins = initial is not None and initial is not np._NoValue
     if begins:
         assert initial is not None
-        if isinstance(initial, ArrayBase) or np.ndim(initial) != 0:
+        if np.ndim(initial) != 0:
             raise ArgumentError(bad(operation, "initial", initial, "a number"))
         initial = hold(operation, "initial", initial, target, assigned)[()]
         neutral = initial if neutral is None else neutral

@@ -24,6 +24,7 @@ from .nodes import (
     find_axes,
     is_usual,
     mask_out,
+    read_mask,
     reduce_to,
     warn_of_few,
 )
@@ -202,11 +203,13 @@ def find_spread(
     whole = not divides_in_out(wanted, out)
     if wanted is not None:
         target = wanted
-        if wanted.kind not in ("fc" if name == "std" and whole else NUMBERS):
+        kinds = "fc" if name == "std" and whole else NUMBERS
+        if wanted.kind not in kinds or wanted == array.dtype == np.bool:  # which can't be subtracted
             raise DTypeError(bad(operation, "dtype", wanted, "a dtype of floating-point numbers"))
         if is_usual(array.dtype, wanted):
             array, wanted = cast(array, wanted if array.dtype.kind == "c" else np.finfo(wanted).dtype), None
     check_keepdims(operation, keepdims)
+    where = read_mask(operation, where, array.shape)
     if mean is np._NoValue:
         mean = None
     if where is True and mean is None and wanted is None:
@@ -231,7 +234,7 @@ def _add_squares(
     """Add up squares of what is left when the mean is taken off; in a dtype that isn't the usual one, if `wanted`."""
     count = count_where(operation, where, array.shape, axes, keepdims)
     if mean is None:
-        mean = find_mean(operation, array, axes, wanted, None, True, where)
+        mean = find_mean(operation, array, axis=axes, dtype=wanted, keepdims=True, where=where, kernel="divide")
     else:
         check_mean(operation, mean, array.shape)
     if wanted is None:

@@ -12,7 +12,17 @@ from ...base import as_array
 from ..docstrings import OPS
 from ..elementwise.nodes import apply, cast
 from ..outputs import deliver_reduced, divides_in_out, dtype_by_out
-from .nodes import Axes, check_keepdims, check_target, count_where, find_axes, mask_out, reduce_from, reduce_to
+from .nodes import (
+    Axes,
+    check_keepdims,
+    check_target,
+    count_where,
+    find_axes,
+    mask_out,
+    read_mask,
+    reduce_from,
+    reduce_to,
+)
 from .selected import reduces_selection
 
 if TYPE_CHECKING:
@@ -227,17 +237,29 @@ def mean(
     array([1., 4.])
     """
     refuse("mean", unknown, ["axis", "dtype", "out", "keepdims", "where"])
-    return find_mean("mean", a, axis, dtype, out, keepdims, where)
+    return find_mean("mean", a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
 
 
 def find_mean(
-    operation: str, a: ArrayLike, axis: Axes, dtype: DTypeLike, out: OutLike, keepdims: bool, where: WhereLike
+    operation: str,
+    a: ArrayLike,
+    *,
+    axis: Axes = None,
+    dtype: DTypeLike = None,
+    out: OutLike = None,
+    keepdims: bool = False,
+    where: WhereLike = True,
+    kernel: str = "divide_by_count",
 ) -> Array:
-    """Return or deliver means; errors name the operation that was called."""
+    """Return or deliver means; errors name the operation that was called.
+
+    The kernel divides sums of what a mask leaves by counts: "divide" doesn't warn of counts of zero.
+    """
     array = as_array(operation, "a", a)
     axes = find_axes(operation, axis, array.ndim, divides=where is True)  # before others, as NumPy
     wanted = None if dtype is None else check_target(operation, dtype)
     check_keepdims(operation, keepdims)
+    where = read_mask(operation, where, array.shape)
     whole = not divides_in_out(wanted, out)
     if where is True and whole:
         average = reduce_to("mean", array, axes, keepdims, wanted, operation=operation)
@@ -247,7 +269,7 @@ def find_mean(
     count = count_where(operation, where, array.shape, axes, keepdims)
     left = mask_out(operation, array, where, 0)
     total = reduce_to("sum", left, axes, keepdims, wide, operation=operation)
-    average = apply(operation, "divide_by_count", (total, count), np.divide)
+    average = apply(operation, kernel, (total, count), np.divide)
     return deliver_reduced(operation, cast(average, target) if whole else average, out)  # type: ignore[no-any-return]
 
 

@@ -199,6 +199,14 @@ def test_small_floats_make_no_step_at_chunk_borders(name, dtype):
                 assert (line[1:] >= line[:-1]).all()
 
 
+@pytest.mark.parametrize("dtype", ["m8[s]", "m8[ms]", "m8", "i8"])
+def test_running_sums_of_durations_keep_their_unit(dtype):
+    x = np.array([1500, 700, 3], "m8[ms]")
+    running, expected = wr.cumsum(wr.from_array(x, chunks=2), dtype=dtype), np.cumsum(x, dtype=dtype)
+    assert running.dtype == expected.dtype
+    np.testing.assert_array_equal(running, expected)
+
+
 def test_small_floats_that_leave_their_range():
     x = np.array([3e38, 3e38, -3e38, 1], "f4")
     with np.errstate(all="ignore"):

@@ -24,7 +24,7 @@ FAULTS: dict[str, list[Any]] = {
     "axis": [7, "x", (0, 7)],
     "dtype": ["U3", "M8[s]", object, "no dtype"],
     "where": [np.ones((3, 4)), np.ones((2, 3, 4), bool), np.ones(3, bool), "x"],
-    "keepdims": [3, "x"],
+    "keepdims": [3, "x", np.array([True, False]), np._NoValue],
     "initial": [[1, 2], "x"],
     "ddof": ["x"],
     "correction": ["x"],
@@ -82,7 +82,7 @@ def test_errors_name_the_function_that_was_called(name: str) -> None:
 @pytest.mark.parametrize("name", ["median", "nanmedian", "percentile", "nanquantile"])
 def test_errors_of_order_statistics_name_the_function(name: str) -> None:
     q: dict[str, Any] = {} if "median" in name else {"q": 0.5}
-    for wrong in ({"axis": 7}, {"axis": "x"}, {"out": 3}):
+    for wrong in ({"axis": 7}, {"axis": "x"}, {"out": 3}, *({"keepdims": each} for each in FAULTS["keepdims"])):
         fails(name, wr.from_array(NUMBERS, chunks=2), **q, **wrong)
     fails(name, wr.from_array(np.array(["a", "b"])), **q)
 
@@ -102,6 +102,29 @@ def test_errors_of_covariances_name_the_function(name: str) -> None:
     assert f"argument {'m' if name == 'cov' else 'x'!r}" in texts
     with pytest.warns(RuntimeWarning, match=f"^{name}: there are no degrees of freedom"):
         call(name, np.ones((2, 1)))
+
+
+def test_errors_of_traces_and_products_name_the_function() -> None:
+    texts = wr.from_array(np.array([["a", "b"], ["c", "d"]]))
+    assert "argument 'dtype'" in fails("trace", wr.eye(2), dtype="U3")
+    for name in ("trace", "linalg.trace"):
+        with pytest.raises(wr.DTypeError, match=r"^trace: argument 'a'"):
+            function(name)(texts)
+    for name in ("dot", "vdot", "inner", "outer", "kron"):
+        operands = texts[0], wr.ones(2)
+        with pytest.raises(wr.DTypeError, match=f"^{name}: operands"):
+            function(name)(*operands)
+    with pytest.raises(wr.DTypeError, match=r"^inner: operands"):
+        wr.inner(texts[0, 0], wr.ones(()))
+    for name in ("dot", "vdot", "inner"):
+        with pytest.raises(wr.ShapeError, match=rf"^{name}: operands have shapes \(3,\) and \(2,\)"):
+            function(name)(wr.ones(3), wr.ones(2))
+
+
+def test_booleans_are_not_subtracted_from_their_mean() -> None:
+    with pytest.raises(TypeError, match="boolean subtract"):
+        np.var(NUMBERS > 3, dtype=bool)
+    assert "argument 'dtype'" in fails("var", wr.from_array(NUMBERS > 3, chunks=2), dtype=bool)
 
 
 def test_running_sums_blame_the_dtype_that_does_not_fit() -> None:

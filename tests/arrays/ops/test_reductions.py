@@ -439,6 +439,17 @@ def test_warnings_are_numpys():
         warnings.simplefilter("error")
         assert (x.std(ddof=3).compute(), x[x + 0 > 1].mean().compute()) == (np.std(np.arange(4.0), ddof=3), 2.5)
         assert wr.mean(x, where=x + 0 > 1).compute() == 2.5
+    for name in ("var", "std"):  # whose mean warns of nothing
+        with pytest.warns(RuntimeWarning) as caught:
+            getattr(wr, name)(x, where=never).compute()
+        assert {str(each.message) for each in caught} == {"Degrees of freedom <= 0 for slice"}
+
+
+def test_an_initial_value_may_be_lazy():
+    x = wr.from_array(NUMBERS, chunks=2)
+    for name in ("sum", "max", "nanprod"):
+        expected = getattr(np, name)(NUMBERS, initial=np.asarray(3), where=NUMBERS > 1)
+        np.testing.assert_allclose(getattr(wr, name)(x, initial=wr.asarray(3), where=x > 1), expected)
 
 
 def test_complex_numbers_about_a_real_mean():

@@ -377,8 +377,9 @@ def test_multivariate_normal(method):
 
 def test_covariances_that_are_none():
     rng = wr.random.default_rng(6)
-    with pytest.warns(RuntimeWarning, match="multivariate_normal: argument 'cov' is not symmetric"):
+    with pytest.warns(RuntimeWarning, match="multivariate_normal: argument 'cov' is not symmetric") as caught:
         rng.multivariate_normal([0, 0], [[1, 2], [2, 1]], 3)
+    assert caught[0].filename == __file__
     with pytest.raises(wr.ArgumentError, match="multivariate_normal: argument 'cov' is not symmetric"):
         rng.multivariate_normal([0, 0], [[1, 2], [2, 1]], 3, "raise")
     with pytest.raises(wr.ArgumentError, match="multivariate_normal: argument 'cov'"):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....graph.errors import ArgumentError
+from ...public_api import warn
 from .discrete import binomial
 from .urns import hypergeometric
 
@@ -87,5 +87,5 @@ def covariance_factor(cov: Array, method: str, check_valid: str, tol: float) -> 
         raise ArgumentError("multivariate_normal: argument 'cov' is not symmetric positive-semidefinite")
     if not valid and check_valid == "warn":
         text = "multivariate_normal: argument 'cov' is not symmetric positive-semidefinite"
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
+        warn(text, RuntimeWarning)
     return np.ascontiguousarray(factor)
