@@ -287,9 +287,9 @@ def _argument(operation: str, taken: _Taken) -> ArrayArgument:
             owner = own_session(operation)
             (pin,) = owner.keep([whole])
             block = int(whole.grid.number(index))
-            return ArrayArgument(owner, whole, block, pin, ChunkViews(owner.engine), taken.in_place)
+            return ArrayArgument(owner, whole, ChunkViews(owner.engine), block, pin, taken.in_place)
     kept, owner = persist_array(taken.array), own_session(operation)
-    return ArrayArgument(owner, kept.expr, views=ChunkViews(owner.engine))
+    return ArrayArgument(owner, kept.expr, ChunkViews(owner.engine))
 
 
 def check_function(operation: str, fn: Any) -> tuple[Callable[..., Any], str, str]:

@@ -81,7 +81,7 @@ LATE = 0.05
 """Seconds for which a rank has ended no batch. Until it does it gets nothing ahead, and what it has is taken back."""
 TRIAL = 0.2
 """Seconds after which a user's function that still runs on another rank is called on rank 0 too."""
-IDLE = 3600.0
+LONGEST_WAIT = 3600.0
 """Seconds after which an engine without work looks around."""
 
 
@@ -206,7 +206,7 @@ class Engine:
 
     def _patience(self) -> float:
         idle = self.transport.size == 1 and not self.ledger.batches and self.ledger.ready.turns.held_up is None
-        return min([IDLE if idle else 0.05, *(wait() for wait in self.max_waits)])
+        return min([LONGEST_WAIT if idle else 0.05, *(wait() for wait in self.max_waits)])
 
     def _leave(self) -> None:
         for job in self.jobs:

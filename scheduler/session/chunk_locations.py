@@ -69,7 +69,7 @@ class Columns:
 def find_places(engine: Engine, token: str, rank: int | None = None, block: int | None = None) -> Columns | None:
     """Return where the chunks of a stage lie, all, or a rank's or one block's; on the engine's thread.
 
-    None: some aren't there now. From then on they stay where they are.
+    None: some aren't there now. From then on they stay where they are, until `StageRecord.view` takes that back.
     """
     record = engine.ledger.records.get(token)
     if record is None:
@@ -129,7 +129,7 @@ def _fetch(rank: Rank, columns: Columns, some: Sequence[tuple[int, SlabPlace]]) 
     for task, place in some:
         into, ended, arrived = np.empty(int(columns.ends(task)[-1]), np.uint8), threading.Event(), list[bool]()
         region = Region(place.offset, (into.nbytes,), (1,), 1, place.source)
-        rank.fetch(place.owner, region, into, _tell(ended, arrived))
+        rank.fetch(place.owner, region, into, _note(ended, arrived))
         slabs.append((task, into, ended, arrived))
     copies: list[tuple[int, Array | None]] = []
     for task, into, ended, arrived in slabs:
@@ -139,9 +139,9 @@ def _fetch(rank: Rank, columns: Columns, some: Sequence[tuple[int, SlabPlace]]) 
     return copies
 
 
-def _tell(ended: threading.Event, told: list[bool]) -> Any:
+def _note(ended: threading.Event, arrived: list[bool]) -> Any:
     def done(ok: bool) -> None:
-        told.append(ok)
+        arrived.append(ok)
         ended.set()
 
     return done

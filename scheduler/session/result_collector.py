@@ -136,7 +136,7 @@ class ResultCollector:
                         job.fail(ClusterError("the cluster was closed, or its engine ended, while it computed"))
                     bar.update()
                     continue
-                if self.took(arrival):
+                if self._accept(arrival):
                     break
                 if arrival is not None:
                     bar.update()
@@ -146,16 +146,16 @@ class ResultCollector:
             raise
         finally:
             bar.close()
-        self.finish()
+        self._finish()
         return True
 
-    def took(self, arrival: Arrival | None) -> bool:
+    def _accept(self, arrival: Arrival | None) -> bool:
         """Copy what has arrived; tell whether all results are complete."""
         if arrival is not None:
             self._copy(arrival)
         return bool(self.results) and not self._open
 
-    def finish(self) -> None:
+    def _finish(self) -> None:
         """Raise what stopped the job, or end it: its results are complete."""
         error = self.job.error
         if error is not None:

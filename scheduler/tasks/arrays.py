@@ -116,9 +116,9 @@ class ArrayArgument:
 
     session: Session
     expr: Expr
+    views: ChunkViews
     block: int | None = None
     pin: Pin | None = None
-    views: ChunkViews | None = None
     in_place: bool = False
 
     def find_holder(self, engine: Engine) -> tuple[int, int]:
@@ -145,8 +145,7 @@ class ArrayArgument:
         columns = find_places(engine, self.expr.token, block=self.block)
         if columns is None:
             raise NotYet(self.expr.token, self.block)
-        if self.views is not None:
-            self.views.add(engine.ledger.records[self.expr.token], columns.tasks)
+        self.views.add(engine.ledger.records[self.expr.token], columns.tasks)
         operation: Any = self.expr.op
         in_file = len(columns.tasks) and int(columns.owners[0]) < 0
         data = operation.data if in_file else None

@@ -60,7 +60,7 @@ class Board:
         self,
         cores: Sequence[int],
         memory: Sequence[int],
-        find_holder: Callable[[PlacedArgument], tuple[int, int]] = lambda argument: (-1, 0),
+        find_holder: Callable[[PlacedArgument], tuple[int, int]],
     ) -> None:
         self._find_holder = find_holder
         self.sites = [RankCores(c, m) for c, m in zip(cores, memory, strict=True)]

@@ -14,7 +14,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from ...graph.errors import ArgumentError, WaitTimeout
-from ...workers.tasks.current import current_task, waiting
+from ...workers.shared.serial_thread import SerialThread
+from ...workers.tasks.current import IDLE, current_task, waiting
 from .record import CallState
 
 if TYPE_CHECKING:
@@ -71,32 +72,16 @@ class _There:
 
 
 THERE = _There()
-_callbacks: SimpleQueue[Callable[[], None]] = SimpleQueue()
-_caller: list[threading.Thread] = []
+_callbacks = SerialThread("windrow-callbacks")
 _guard = threading.RLock()
 _gone: SimpleQueue[FutureReference] = SimpleQueue()
 _watched: set[FutureReference] = set()
 """References to futures that live, or of which their dispatchers are still to be told."""
 _releaser: list[threading.Thread] = []
-IDLE = 1.0
-"""Seconds after which the thread that tells dispatchers ends where no future lives."""
 _called: set[Future] = set()
 """Futures with callbacks that haven't ended: the user may have let go of them."""
 _ASYNCIO = "asyncio.futures"
 """Who takes a result at once, on a thread that may not wait."""
-
-
-def _call_back() -> None:
-    while True:
-        _callbacks.get()()
-
-
-def _post(act: Callable[[], None]) -> None:
-    with _guard:
-        if not _caller or not _caller[0].is_alive():
-            _caller[:] = [threading.Thread(target=_call_back, name="windrow-callbacks", daemon=True)]
-            _caller[0].start()
-    _callbacks.put(act)
 
 
 class _WaitEvent(threading.Event):
@@ -370,8 +355,8 @@ class Future(concurrent.futures.Future[Any]):
         callbacks = self.__dict__["_done_callbacks"]
         if callbacks:
             if self._result is THERE and any(getattr(each, "__module__", "") == _ASYNCIO for each in callbacks):
-                _post(self._fetch_first)
-            _post(base._invoke_callbacks)
+                _callbacks.put(self._fetch_first)
+            _callbacks.put(base._invoke_callbacks)
         while self._keepers:
             self._keepers.pop().discard(self)
 

@@ -200,8 +200,8 @@ def test_blocks_that_lie_side_by_side_are_handed_over_as_one():
                 seen[arrival.tasks] = arrival.slabs.copy().view(np.int64).reshape(-1)
             else:
                 seen[arrival.tasks] = [slab.view(np.int64)[0] for slab in arrival.slabs]
-            gather.took(arrival)
-        gather.finish()
+            gather._accept(arrival)
+        gather._finish()
         assert seen.tolist() == list(range(1, 513))
         assert together
 

@@ -18,7 +18,7 @@ def task(*needs, same="f", **demand):
 
 
 def board(ranks=3, cores=2):
-    made = Board([cores] * ranks, [1000] * ranks)
+    made = Board([cores] * ranks, [1000] * ranks, {}.__getitem__)
     made.seconds["f"] = 1.0
     return made
 
@@ -252,7 +252,7 @@ def test_what_was_at_two_dead_ranks_does_not_run_in_the_script_s_process():
 
 
 def test_what_no_rank_has_room_for_any_more_ends():
-    made = Board([1, 1, 4], [10, 10, 1000])
+    made = Board([1, 1, 4], [10, 10, 1000], {}.__getitem__)
     wide, large = task(cores=4), task(memory=500)
     assert enter(made, wide, large) == {wide.number: 2}
     assert made.lose(2) == [wide]

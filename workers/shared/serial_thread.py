@@ -17,22 +17,21 @@ class SerialThread:
         self._name = name
         self._works: deque[Callable[[], None]] = deque()
         self._lock = threading.Lock()
-        self._runs = False
+        self._thread: threading.Thread | None = None
 
     def put(self, work: Callable[[], None]) -> None:
-        """Have something done, which must not raise."""
+        """Have something done. Should it raise, what comes after it waits for the next call of this method."""
         with self._lock:
             self._works.append(work)
-            if self._runs:
-                return
-            self._runs = True
-        threading.Thread(target=self._loop, name=self._name, daemon=True).start()
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
+                self._thread.start()
 
     def _loop(self) -> None:
         while True:
             with self._lock:
                 if not self._works:
-                    self._runs = False
+                    self._thread = None
                     return
                 work = self._works.popleft()
             work()

@@ -35,7 +35,7 @@ from ..wire.task_messages import (
     TasksEnded,
     TaskWaits,
 )
-from .current import Current
+from .current import IDLE, Current
 from .lending import Lending
 from .needs import LocalCall, Unread, with_needs
 from .packing import pack_error, pack_small, size_of
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 INTERRUPTED = pack_error(Interrupted())
 SURPLUS = 0
 """Stands for a task's number where a thread is to end."""
-IDLE = 1.0
-"""Seconds after which a thread ends that has nothing to do."""
 MOST_WAITING = 2000
 """How many tasks of a rank may wait for others at a time: each has a thread."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from ....graph.errors import ArgumentError, ClusterError
-from ....scheduler.tasks.arrays import ArrayArgument
+from ....scheduler.tasks.arrays import ArrayArgument, ChunkViews
 from ....scheduler.tasks.record import Demand, Function, TaskRecord
 from ....workers.shared.handles import noting
 from ....workers.tasks.needs import LocalCall
@@ -231,7 +231,10 @@ class Maker:
                 return run_node, (node, taken), {}
             return run_with_chunks, (node, taken, {id(each): values[number] for number, each in chunks}), {}
 
-        arrays = tuple((number, ArrayArgument(self.active, self._expr(each.args[0]))) for number, each in chunks)
+        arrays = tuple(
+            (number, ArrayArgument(self.active, self._expr(each.args[0]), ChunkViews(self.active.engine)))
+            for number, each in chunks
+        )
         unique = tuple({id(r): r for r in needs.values()}.values())
         return TaskRecord(
             next(numbers), name, LocalCall(make), None, unique, arrays, tuple(used), demand, f"dask {name}", self.where

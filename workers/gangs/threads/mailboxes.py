@@ -170,7 +170,7 @@ class Receiving(Waitable):
             self.error = error
 
 
-class Line(Generic[T]):
+class WaitingByRank(Generic[T]):
     """What waits, by the rank it is from or wants (None: any), in the order in which it came; with the lock held.
 
     To take something looks at what those ranks have alone: a member may have thousands of messages from others.
@@ -206,5 +206,5 @@ class Line(Generic[T]):
 class MemberMailbox:
     """The receives of one rank of a communicator that wait, and the messages that have come."""
 
-    posted: Line[Receiving] = field(default_factory=Line)
-    arrived: Line[Sending] = field(default_factory=Line)
+    posted: WaitingByRank[Receiving] = field(default_factory=WaitingByRank)
+    arrived: WaitingByRank[Sending] = field(default_factory=WaitingByRank)
