@@ -9,8 +9,8 @@ How it is done:
 
 * Rows are shuffled once and cut into blocks; folds, or the rows held out, are whole blocks. The training of a trial is
   a chain of tasks, each for some of the training blocks; each task takes the model that the one before has left on its
-  rank. Many chains side by side keep the ranks busy. Each task gets copies of its blocks. What is lost when a rank
-  dies is computed again. The resource of successive halving is epochs.
+  rank. Many chains side by side keep the ranks busy. Each task reads its blocks where they lie. What is lost when a
+  rank dies is computed again. The resource of successive halving is epochs.
 * A trial runs on one rank at a time; with `shards=` on as many tasks side by side, averaged after each epoch.
 * Rungs are synchronous. Asynchronous halving keeps ranks busier at the end of a rung, but which trials it promotes
   depends on which one ended first. Here the same seed gives the same table on any ranks, after any death.

@@ -129,7 +129,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
 
         entries = session().once(operation, (X.expr.token, y.expr.token), run)
         _warn_of_failures(operation, entries, self.error_score)
-        self._tell(entries, candidates, len(folds))
+        self._set_results(entries, candidates, len(folds))
         if self.refit:
             self._refit(learner, every)
         return self
@@ -175,7 +175,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         what = {"search": type(self).__name__, "estimator": (type(self.estimator).__name__, named), "data": data}
         return Journal(operation, self.resume, what | mine | {"candidates": candidates})
 
-    def _tell(self, entries: list[TrialEntry], candidates: list[dict[str, Any]], splits: int) -> None:
+    def _set_results(self, entries: list[TrialEntry], candidates: list[dict[str, Any]], splits: int) -> None:
         self.history_ = entries
         if self.one_line:
             entries = list({e.candidate: e for e in entries}.values())
@@ -321,7 +321,7 @@ class _Rungs:
         params = self.candidates[candidate]
         scoring = self.search._scoring
         values = [
-            float(self.search.error_score) if t.error else scoring.worth(self.operation, t, params, rung.epochs)
+            float(self.search.error_score) if t.error else scoring.value_of(self.operation, t, params, rung.epochs)
             for t in metrics
         ]
         return TrialEntry(candidate, rung.bracket, rung.iteration, rung.epochs, metrics, values)
@@ -349,7 +349,7 @@ class _Rungs:
 
     # ---------------------------------------------------------------- the folder
 
-    def _write(self, number: int, rung: Rung, told: list[list[FoldMetrics]]) -> None:
+    def _write(self, number: int, rung: Rung, metrics: list[list[FoldMetrics]]) -> None:
         if self.journal.folder is None:
             return
         arrays: dict[str, Any] = {}
@@ -359,7 +359,7 @@ class _Rungs:
                     leaves = None if state.exception() else self.learner.arrays(read_model(state))
                     for leaf, value in enumerate(leaves or ()):
                         arrays[f"{candidate}.{fold}.{shard}.{leaf}"] = value
-        lines = [[asdict(fold) for fold in trial] for trial in told]
+        lines = [[asdict(fold) for fold in trial] for trial in metrics]
         self.journal.enter(number, {"candidates": rung.candidates, "epochs": rung.epochs, "told": lines}, arrays)
 
     def _restore(self, number: int, rung: Rung) -> None:

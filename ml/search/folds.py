@@ -83,7 +83,7 @@ def join_test_blocks(fold: Fold) -> Fold:
 
 
 def _blocks(X: Array, y: Array) -> tuple[Rows, ...]:
-    """Persist blocks of rows, wait for them, and return them: tasks take copies of them."""
+    """Persist blocks of rows, wait for them, and return them: tasks look at them where they lie."""
     wait(X, y)
     return tuple((X.blocks[i], y.blocks[i]) for i in range(X.numblocks[0]))
 

@@ -125,16 +125,18 @@ class PartialFit:
         model.partial_fit(np.take(X, order, axis=0), np.take(y, order, axis=0), **keywords)
         return model.set_params(class_weight="balanced") if balanced else model
 
-    def tell(self, model: Any, X: Values, y: Values) -> Values:
+    def test(self, model: Any, X: Values, y: Values) -> Values:
         """Return the test sums of rows: number, score, loss, moments of each output (for R²), scorers' scores."""
+        if self.scorers:  # functions of the user's, which may write into what they get
+            X, y = X.copy(), y.copy()
         scores = [float(scorer(model, X, y)) for _, scorer in self.scorers]
         return np.concatenate([self._sums(model, X, y), scores])
 
-    def merge_metrics(self, model: Any, told: Values) -> tuple[float, float, dict[str, float]]:
+    def merge_metrics(self, model: Any, tests: Values) -> tuple[float, float, dict[str, float]]:
         """Return score, loss and scorers' scores over all blocks of test rows."""
         first = 3 + 3 * self.outputs
         names = [name for name, _ in self.scorers]
-        return *merge_scores(told[:, :first]), dict(zip(names, told[0, first:].tolist(), strict=True))
+        return *merge_scores(tests[:, :first]), dict(zip(names, tests[0, first:].tolist(), strict=True))
 
     def _sums(self, model: Any, X: Values, y: Values) -> Values:
         out = np.zeros(3 + 3 * self.outputs)
@@ -214,17 +216,17 @@ def pack_arrays(layout: StateLayout, arrays: list[Values]) -> Values:
     return packed
 
 
-def merge_scores(told: Values) -> tuple[float, float]:
+def merge_scores(sums: Values) -> tuple[float, float]:
     """Return score and loss over blocks of test rows, given as (blocks, numbers), summed in order."""
-    rows = told[:, 0].sum()
-    loss = float(told[:, 2].sum() / rows)
-    if told.shape[1] == 3:
-        return float(told[:, 1].sum() / rows), loss
+    rows = sums[:, 0].sum()
+    loss = float(sums[:, 2].sum() / rows)
+    if sums.shape[1] == 3:
+        return float(sums[:, 1].sum() / rows), loss
     count = centre = spread = 0.0
-    for number, _, _, _, mean, square in told.tolist():
+    for number, _, _, _, mean, square in sums.tolist():
         if number:
             step = mean - centre
             spread += square + step * step * count * number / (count + number)
             count += number
             centre += step * number / count
-    return (1.0 - float(told[:, 3].sum()) / spread if spread else float("nan")), loss
+    return (1.0 - float(sums[:, 3].sum()) / spread if spread else float("nan")), loss

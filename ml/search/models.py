@@ -114,7 +114,7 @@ class KerasBuilder:
             copy.train(begin, rows, self.size, np.arange(whole), rest)
             return recipe, {**copy.variables.shared(), "rate": state["rate"]}, copy.variables.own()
 
-    def tell(self, model: Model, X: Values, y: Values) -> Values:
+    def test(self, model: Model, X: Values, y: Values) -> Values:
         """Return the test sums of rows: their number, means times that, and the states of the metrics."""
         recipe, state, own = model
         if not len(X):
@@ -127,10 +127,10 @@ class KerasBuilder:
             means = [metrics[n] for n in names.means]
             return np.concatenate([np.array([1.0, *means]) * len(X), copy.counters.sums()])
 
-    def merge_metrics(self, model: Model, told: Values) -> tuple[float, float, dict[str, float]]:
+    def merge_metrics(self, model: Model, tests: Values) -> tuple[float, float, dict[str, float]]:
         """Return score, loss and all metrics over all blocks of test rows."""
         recipe, _, _ = model
-        names, sums = self._names(recipe), np.add.reduce(told, axis=0)
+        names, sums = self._names(recipe), np.add.reduce(tests, axis=0)
         end = 1 + len(names.means)
         means = dict(zip(names.means, (sums[1:end] / sums[0]).tolist(), strict=True))
         with borrow_replica(recipe) as copy:
@@ -169,5 +169,5 @@ class KerasBuilder:
         return recipe, state, own
 
 
-def _score(told: dict[str, float]) -> float:
-    return next((float(value) for name, value in told.items() if name != "loss"), -float(told["loss"]))
+def _score(metrics: dict[str, float]) -> float:
+    return next((float(value) for name, value in metrics.items() if name != "loss"), -float(metrics["loss"]))

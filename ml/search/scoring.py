@@ -59,21 +59,21 @@ class Scoring:
         )
         raise ArgumentError(bad(operation, "scoring", scoring, f"{expected}, or a function of a dict"))
 
-    def worth(self, operation: str, told: FoldMetrics, params: dict[str, Any], epochs: int) -> float:
+    def value_of(self, operation: str, metrics: FoldMetrics, params: dict[str, Any], epochs: int) -> float:
         """Return the value of one fold of a trial; losses and times are negated."""
         if not callable(self.criterion):
-            own = {"score": told.score, "loss": -told.loss, "time": -told.fit_time}
+            own = {"score": metrics.score, "loss": -metrics.loss, "time": -metrics.fit_time}
             if self.criterion in own and self.criterion not in self.scorers:
                 return own[self.criterion]
             name = str(self.criterion)
-            if name in told.scores:
-                return told.scores[name]
-            if name.removeprefix("neg_") in told.scores:
-                return -told.scores[name.removeprefix("neg_")]
-            expected = f"'score', 'loss', 'time' or a metric of the model: {sorted(told.scores)}"
+            if name in metrics.scores:
+                return metrics.scores[name]
+            if name.removeprefix("neg_") in metrics.scores:
+                return -metrics.scores[name.removeprefix("neg_")]
+            expected = f"'score', 'loss', 'time' or a metric of the model: {sorted(metrics.scores)}"
             raise ArgumentError(bad(operation, "scoring", name, expected))
-        metrics = {"score": told.score, "loss": told.loss, "time": told.fit_time, **told.scores, "epochs": epochs}
-        score: Any = self.criterion(metrics | {"params": dict(params)})
+        known = {"score": metrics.score, "loss": metrics.loss, "time": metrics.fit_time, **metrics.scores}
+        score: Any = self.criterion(known | {"epochs": epochs, "params": dict(params)})
         try:
             return float(score)
         except (TypeError, ValueError) as error:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ...arrays.tasks.calls import InPlace
 from ...arrays.tasks.submit import Executor, Future, scatter
 from ...graph.errors import ClusterError
 from ...workers.rank.blas import limit_threads
@@ -104,7 +105,7 @@ def _test(learner: Any, state: State, blocks: list[Rows]) -> tuple[float, list[V
     begin = time.perf_counter()
     with limit_threads(1):
         model = pickle.loads(state[0])
-        tests = [learner.tell(model, X, y) for X, y in blocks]
+        tests = [learner.test(model, X, y) for X, y in blocks]
     return time.perf_counter() - begin, tests
 
 
@@ -150,7 +151,7 @@ class Trials:
         -------
         states : list of list of list of Future
             After training.
-        told : list of list of FoldMetrics
+        metrics : list of list of FoldMetrics
             For each trial and fold; empty where a fold has nothing to test on.
         """
         trained: list[list[list[Future]]] = []
@@ -180,7 +181,10 @@ class Trials:
                     self._learner,
                     state,
                     goes_on,
-                    [([self.seed, number, epoch, place, shard], *fold.steps[at][shard]) for epoch, place, at in steps],
+                    [
+                        ([self.seed, number, epoch, place, shard], *_in_place(fold.steps[at][shard]))
+                        for epoch, place, at in steps
+                    ],
                 )
                 for shard, state in enumerate(states)
             ]
@@ -202,7 +206,7 @@ class Trials:
 
     def _test(self, executor: Executor, state: Future, blocks: Sequence[Any]) -> Future:
         parts = _cut(blocks, [_nbytes(rows) for rows in blocks])
-        tests = [executor.submit(_test, self._learner, state, part) for part in parts]
+        tests = [executor.submit(_test, self._learner, state, [*map(_in_place, part)]) for part in parts]
         return executor.submit(_merge, self._learner, state, tests)
 
     def _metrics(self, test: Future) -> FoldMetrics:
@@ -214,6 +218,12 @@ class Trials:
             if not self.catches:
                 raise
             return FoldMetrics.of_failed(error)
+
+
+def _in_place(rows: Rows) -> tuple[InPlace, InPlace]:
+    """Return a block of rows for tasks that only look at it: many trials do, and none has a copy of it."""
+    X, y = rows
+    return InPlace(X), InPlace(y)
 
 
 def _nbytes(rows: Rows) -> int:

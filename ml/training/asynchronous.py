@@ -55,10 +55,15 @@ class _Shard:
     pulled: Values | None = None
 
 
-def _work(task: Task, packed_round: Values, *rows: Values) -> Values:
-    """Return what a task makes of a shard's rows."""
-    with limit_threads(1):
-        return task(*rows, packed_round, block_id=(0, 0))
+class _ShardRound:
+    """Makes of a shard's rows what a task makes of them, and is called as what the task does for the user."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __call__(self, task: Task, packed_round: Values, *rows: Values) -> Values:
+        with limit_threads(1):
+            return task(*rows, packed_round, block_id=(0, 0))
 
 
 class Asynchronous:
@@ -113,8 +118,9 @@ class Asynchronous:
             _Shard(tuple(InPlace(a.blocks[number]) for a in shards.arrays), size / rows, mine)
             for number, size in enumerate(shards.sizes)
         ]
-        self._told: dict[int, list[RoundMetrics]] = {}
+        self._metrics: dict[int, list[RoundMetrics]] = {}
         self._executor, self._sent = Executor(), scatter(self.task)
+        self._run_round = _ShardRound(getattr(work, "name", "train"))
 
     @property
     def state(self) -> Any:
@@ -153,7 +159,7 @@ class Asynchronous:
             rows = sum(self._move(s) for s in self._shards if s.round is not None and s.round.done())
             if progress is not None:
                 progress.advance(rows)
-        return join_rounds(self._told.pop(epoch))
+        return join_rounds(self._metrics.pop(epoch))
 
     def __enter__(self) -> Self:
         return self
@@ -174,7 +180,7 @@ class Asynchronous:
             epoch, part = divmod(shard.clock, self._rounds)
             packed_round = self.task.pack_round(self._epochs[epoch], part, self._shared, shard.own, shard=number)
             shard.pulled = self._shared
-            shard.round = self._executor.submit(_work, self._sent, packed_round, *shard.rows)
+            shard.round = self._executor.submit(self._run_round, self._sent, packed_round, *shard.rows)
             self.ahead = max(self.ahead, ahead)
 
     def _move(self, shard: _Shard) -> float:
@@ -187,6 +193,6 @@ class Asynchronous:
             state = self.task.read_given(report)[0]
             self._shared = self.task.layout.move(self._shared, shard.pulled, state, shard.share)
         shard.own, shard.round, shard.pulled = self.task.read_own(report)[0].copy(), None, None
-        self._told.setdefault(self._epochs[shard.clock // self._rounds], []).append(metrics)
+        self._metrics.setdefault(self._epochs[shard.clock // self._rounds], []).append(metrics)
         shard.clock += 1
         return metrics.rows

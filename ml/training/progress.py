@@ -37,7 +37,7 @@ class Progress:
         self._name, self._epochs, self.rows = name, epochs, rows
         self.first = self._done = done
         self._seen = 0.0
-        self._told: dict[str, float] = {}
+        self._scores: dict[str, float] = {}
         self._display = Display(config.progress if shown else "off", DELAY, "row")
         self._cover = ExitStack()
 
@@ -56,9 +56,9 @@ class Progress:
         self._seen += rows
         self.tick()
 
-    def epoch(self, epoch: int, told: dict[str, float]) -> None:
-        """Note that an epoch, counted from 0, is over, and what it told."""
-        self._done, self._told = epoch + 1, dict(told)
+    def epoch(self, epoch: int, scores: dict[str, float]) -> None:
+        """Note that an epoch, counted from 0, is over, and what it scored."""
+        self._done, self._scores = epoch + 1, dict(scores)
         self.tick()
 
     def hide(self) -> None:
@@ -71,7 +71,7 @@ class Progress:
             self._display.show(self._state)
 
     def _state(self) -> BarState:
-        metrics_text = ", ".join(f"{name} {value:.4g}" for name, value in self._told.items())
+        metrics_text = ", ".join(f"{name} {value:.4g}" for name, value in self._scores.items())
         total = max(1, self.rows) * max(1, self._epochs - self.first)
         now = min(self._done + 1, self._epochs)
         return BarState(min(self._seen, total), total, f"{self._name} epoch {now}/{self._epochs}", metrics_text)

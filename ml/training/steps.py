@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.user_functions.travel.pickling import payload
+from ...arrays.user_functions.travel.pickling import name_of, payload
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, DTypeError, WindrowError, bad
 from ...workers.public_api import publish
@@ -223,6 +223,11 @@ class StepWork:
     names: tuple[str, ...] | None
     change: Callable[[Any, Any], Any] | None = None
 
+    @property
+    def name(self) -> str:
+        """The step's, by which messages speak of a round."""
+        return name_of(self.step)
+
     def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
         count = len(rows[0])
         begin, end = at.number * self.period * self.size, min((at.number + 1) * self.period * self.size, count)
@@ -232,15 +237,23 @@ class StepWork:
         sums = dict.fromkeys(self.names or (), 0.0)
         for lo in range(begin, end, self.size):
             mine = order[lo : min(lo + self.size, end)]
-            state = self.step(state, *(np.take(r, mine, axis=0) for r in rows))
-            if self.names is None:
-                continue
-            if not isinstance(state, tuple) or len(state) != 2:
-                raise ArgumentError(bad("train", "result of step", type(state).__name__, "(state, metrics), as before"))
-            state, metrics = state
-            for name, value in _numbers(metrics, self.names).items():
+            try:
+                state, metrics = self._call_step(state, *(np.take(r, mine, axis=0) for r in rows))
+            except Exception as error:
+                error.add_note(f"in batch {lo // self.size} of the shard")
+                raise
+            for name, value in metrics.items():
                 sums[name] += value * len(mine)
         return state, own, RoundMetrics(float(end - begin), {n: v / (end - begin) for n, v in sums.items()})
+
+    def _call_step(self, state: Any, *batch: Values) -> tuple[Any, dict[str, float]]:
+        """Return what a step makes of a batch: a state, or a gradient, and what it tells."""
+        returned = self.step(state, *batch)
+        if self.names is None:
+            return returned, {}
+        if not isinstance(returned, tuple) or len(returned) != 2:
+            raise ArgumentError(bad("train", "result of step", type(returned).__name__, "(state, metrics), as before"))
+        return returned[0], _numbers(returned[1], self.names)
 
     def update(self, state: Any, slots: Any, mean: Any) -> tuple[Any, Any]:
         """Return the state that follows from the mean of the gradients."""

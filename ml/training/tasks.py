@@ -6,6 +6,7 @@ rows, and gives a new state, or what is averaged in its place.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ...arrays.array import Array
     from .state import StateLayout
@@ -47,6 +48,16 @@ class Round:
         return np.random.Generator(np.random.Philox([self.seed, self.epoch, self.shard]))
 
 
+@contextlib.contextmanager
+def _naming(at: Round) -> Iterator[None]:
+    """Have an error say in which shard and epoch it came."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in shard {at.shard} of epoch {at.epoch}")
+        raise
+
+
 def _none() -> Values:
     return np.zeros(0)
 
@@ -70,12 +81,12 @@ class RoundMetrics:
     sums: Values = field(default_factory=_none)
 
 
-def join_rounds(told: Sequence[RoundMetrics]) -> RoundMetrics:
+def join_rounds(rounds: Sequence[RoundMetrics]) -> RoundMetrics:
     """Return what several rounds tell of all their rows, in their order."""
-    rows = sum(t.rows for t in told)
-    seen = [t for t in told if t.rows]
-    means = {n: sum(t.means[n] * (t.rows / rows) for t in seen) for n in told[0].means}
-    return RoundMetrics(rows, means, np.add.reduce([t.sums for t in told], axis=0))
+    rows = sum(t.rows for t in rounds)
+    seen = [t for t in rounds if t.rows]
+    means = {n: sum(t.means[n] * (t.rows / rows) for t in seen) for n in rounds[0].means}
+    return RoundMetrics(rows, means, np.add.reduce([t.sums for t in rounds], axis=0))
 
 
 def only_reads(function: Callable[..., Any]) -> bool:
@@ -155,7 +166,8 @@ class Task:
         where = Round(epoch, number, first + at, self.seed)
         copy = not only_reads(self.work)
         state, mine = self.layout.unpack(packed, copy=copy), self.own.unpack(mine, copy=copy)
-        trained, own, metrics = self.work(state, mine, where, *rows)
+        with _naming(where):
+            trained, own, metrics = self.work(state, mine, where, *rows)
         out = np.empty((1, self.width), np.uint8) if out is None else out
         report = out[0]
         numbers, first_sum = report[: self.head].view(np.float64), 1 + len(self.metrics)
@@ -167,7 +179,8 @@ class Task:
         report[self.head + own_size : self.begin] = 0
         if trained is None and not metrics.rows:  # of a shard without rows in this batch
             trained = self.mean.zeros()
-        self.mean.pack(trained, report[self.begin :], NEW)
+        with _naming(where):
+            self.mean.pack(trained, report[self.begin :], NEW)
         return out
 
     def read_metrics(self, made: Values) -> list[RoundMetrics]:

@@ -111,7 +111,7 @@ class Recipe:
             raise ArgumentError(f"distribute: argument 'model' is {came}; expected {expected}") from error
 
 
-def _name_content(told: bytes, objects: dict[str, Any], model: Any) -> bytes:
+def _name_content(config: bytes, objects: dict[str, Any], model: Any) -> bytes:
     """Return a fingerprint of a model with its weights, equal in all processes that run the script.
 
     Raises
@@ -123,7 +123,7 @@ def _name_content(told: bytes, objects: dict[str, Any], model: Any) -> bytes:
     if weights != session().once("model", (), lambda: weights):
         expected = "the same on all ranks: keras.utils.set_random_seed before it is built, or set_weights"
         raise BadValue(bad("fit", "model", "one whose weights are others than on rank 0", expected))
-    return fingerprint((told, objects, weights))
+    return fingerprint((config, objects, weights))
 
 
 def _rename(value: Any, names: dict[str, str], shared: dict[int, int]) -> Any:
