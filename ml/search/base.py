@@ -64,8 +64,8 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     resume: Any = None
     batch_size: int = 32
     error_score: Any = np.nan
-    columns: ClassVar[tuple[str, ...]] = ("iter", "n_resources")
-    one_line: ClassVar = False
+    _columns: ClassVar[tuple[str, ...]] = ("iter", "n_resources")
+    _one_line: ClassVar = False
     """Whether the table has one row for each candidate, of its last rung, instead of one for each rung."""
 
     def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
@@ -177,12 +177,12 @@ class Search(MetaEstimatorMixin, BaseEstimator):
 
     def _set_results(self, entries: list[TrialEntry], candidates: list[dict[str, Any]], splits: int) -> None:
         self.history_ = entries
-        if self.one_line:
+        if self._one_line:
             entries = list({e.candidate: e for e in entries}.values())
             entries.sort(key=lambda e: e.candidate)
             entries = [TrialEntry(e.candidate, 0, 0, e.epochs, e.told, e.worth) for e in entries]
         several = tuple(self._scoring.scorers) if self._scoring.several else ()
-        self.cv_results_ = cv_results(entries, candidates, self.columns, several, self.error_score)
+        self.cv_results_ = cv_results(entries, candidates, self._columns, several, self.error_score)
         self.best_index_ = best_of(entries)
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = entries[self.best_index_].mean

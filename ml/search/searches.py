@@ -130,8 +130,8 @@ class GridSearch(Search):
     _: KW_ONLY
     epochs: int = 10
     patience: int | None = None
-    columns = ("n_resources",)
-    one_line = True
+    _columns = ("n_resources",)
+    _one_line = True
 
     def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
@@ -179,8 +179,8 @@ class RandomSearch(Search):
     n_iter: int = 10
     epochs: int = 10
     patience: int | None = None
-    columns = ("n_resources",)
-    one_line = True
+    _columns = ("n_resources",)
+    _one_line = True
 
     def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
@@ -314,7 +314,7 @@ class Hyperband(Search):
     _: KW_ONLY
     max_epochs: int = 27
     factor: int = 3
-    columns = ("bracket", "iter", "n_resources", "candidate")
+    _columns = ("bracket", "iter", "n_resources", "candidate")
 
     def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
