@@ -1,8 +1,9 @@
 """What docstrings say of arguments and errors that many functions have in common, written once.
 
 In a docstring the line `{axis}` stands for the entry `axis`, and `{axis, out}` for two entries; `{sections of tril}`
-stands for all that the docstring of `tril`, a function above, has between its summary and its examples. A module with
-such lines ends with `GLOSSARY.fill(__name__)`, for the glossary that has them.
+stands for all that the docstring of `tril`, a function above, has between its summary and its examples. In an entry
+the line `{entry axis, out}` stands for others. A module with such lines ends with `GLOSSARY.fill(__name__)`, for the
+glossary that has them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from textwrap import indent
 from types import FunctionType
 
 _LINE = re.compile(r"\n( *)\{([a-zA-Z]\w*(?:, [a-zA-Z]\w*)*|sections of \w+)\}(?=\n)")
+_NESTED = re.compile(r"^\{entry (.*)\}$", re.MULTILINE)
 
 
 class Glossary:
@@ -24,6 +26,10 @@ class Glossary:
         entries = zip(parts[::2], map(str.rstrip, parts[1::2]), strict=True)
         self.entries: dict[str, str] = {**(base.entries if base else {}), **dict(entries)}
 
+    def entry(self, name: str) -> str:
+        """Return an entry, with the others that it names in their places."""
+        return _NESTED.sub(lambda line: "\n".join(map(self.entry, line[1].split(", "))), self.entries[name])
+
     def fill(self, module: str) -> None:
         """Put entries into the docstrings of a module's functions and methods; an unknown name is a KeyError."""
         space = vars(sys.modules[module])
@@ -32,7 +38,7 @@ class Glossary:
             margin, names = line.groups()
             if names.startswith("sections of "):
                 return "\n" + indent(_sections(space[names.removeprefix("sections of ")]), margin)
-            return "".join(f"\n{indent(self.entries[name], margin)}" for name in names.split(", "))
+            return "".join(f"\n{indent(self.entry(name), margin)}" for name in names.split(", "))
 
         for value in space.values():
             if getattr(value, "__module__", None) == module:

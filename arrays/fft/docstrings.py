@@ -34,23 +34,20 @@ Array
 {line_errors}
 ArgumentError
     `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
-AxisError
-    The array has no such axis.
+{entry AxisError}
 ShapeError
     There is less than one point to transform, or the result doesn't broadcast to `out`.
 {grid_errors}
 ArgumentError
     `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
-AxisError
-    The array has no such axis.
+{entry AxisError}
 ShapeError
     There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't
     broadcast to `out`.
 {half_grid_errors}
 ArgumentError
     `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
-AxisError
-    The array has no such axis.
+{entry AxisError}
 ShapeError
     There is less than one point to transform, `s` and `axes` have different lengths, there is no axis, or the
     result doesn't broadcast to `out`.
@@ -61,8 +58,7 @@ ShapeError
     `n` is less than 1.
 DTypeError
     `dtype` isn't of real floating-point numbers.
-ChunksError
-    `chunks` can't be read or doesn't fit the shape.
+{entry ChunksError}
 {DTypeError}
 DTypeError
     `a` isn't numbers, or the result isn't cast to the dtype of `out`.

@@ -17,21 +17,13 @@ DTypeError
 ShapeError
     The matrices aren't square.
 {eigenvalue_errors}
-ArgumentError
-    `a` can't be read as an array.
-ShapeError
-    The matrices aren't square.
-DTypeError
-    The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
+{entry ArgumentError, ShapeError, DTypeError}
 numpy.linalg.LinAlgError
     When it is computed: a matrix holds infinity or NaN.
 {hermitian_errors}
 ArgumentError
     `a` can't be read as an array; `UPLO` is unknown.
-ShapeError
-    The matrices aren't square.
-DTypeError
-    The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
+{entry ShapeError, DTypeError}
 numpy.linalg.LinAlgError
     When it is computed: eigenvalues don't converge, as with NaN.
 """,

@@ -43,8 +43,7 @@ ShapeError
     `size` has a negative length; or `out` has another shape or dtype.
 DTypeError
     `dtype` is neither float64 nor float32.
-ChunksError
-    `chunks` can't be read or doesn't fit the shape.
+{entry ChunksError}
 {errors_and_numbers}
 Raises
 ------
@@ -53,29 +52,23 @@ ArgumentError
     integers.
 ShapeError
     The parameters don't broadcast to `size`.
-DTypeError
-    A lazy parameter isn't real numbers.
-ChunksError
-    `chunks` can't be read or doesn't fit the shape.
+{entry DTypeError, ChunksError}
 
 Notes
 -----
-The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
-distribution, but not NumPy's numbers.
+{entry numbers}
 {shape_errors}
 ArgumentError
     A length isn't an integer.
 ShapeError
     A length is negative.
-ChunksError
-    `chunks` can't be read or doesn't fit the shape.
+{entry ChunksError}
 {size_errors}
 ArgumentError
     `size` isn't integers.
 ShapeError
     `size` has a negative length.
-ChunksError
-    `chunks` can't be read or doesn't fit the shape.
+{entry ChunksError}
 {numbers}
 The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
 distribution, but not NumPy's numbers.

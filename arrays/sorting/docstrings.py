@@ -22,15 +22,13 @@ weights : array_like, optional
 {median_errors}
 ArgumentError
     `a` can't be read as an array; or `axis` isn't an integer.
-AxisError
-    The array has no such axis.
+{entry AxisError}
 ShapeError
     An axis is named twice, or the result doesn't broadcast to `out`.
 DTypeError
     `a` isn't numbers, dates or times, or the result isn't cast to the dtype of `out`.
 {nan_quantile_errors}
-AxisError
-    The array has no such axis.
+{entry AxisError}
 ShapeError
     `weights` has neither the shape of `a` nor the length of the one axis, or the result doesn't broadcast to
     `out`.
@@ -40,13 +38,11 @@ DTypeError
 ArgumentError
     `a` can't be read as an array; `kth` isn't positions along the axis; or `axis`, `kind` or `order` isn't what
     it may be.
-AxisError
-    The array has no such axis.
+{entry AxisError}
 DTypeError
     `a` has a dtype without an order, or holds Python objects.
 {quantile_errors}
-AxisError
-    The array has no such axis.
+{entry AxisError}
 ShapeError
     There are no elements along the axes; `weights` has neither the shape of `a` nor the length of the one axis,
     or the result doesn't broadcast to `out`.
@@ -60,15 +56,13 @@ DTypeError
 {sort_errors}
 ArgumentError
     `a` can't be read as an array; `axis`, `kind`, `order` or `descending` isn't what it may be.
-AxisError
-    The array has no such axis.
+{entry AxisError}
 DTypeError
     `a` has a dtype without an order, or holds Python objects.
 {top_errors}
 ArgumentError
     `a` can't be read as an array; `k` isn't an integer; or `axis` isn't an integer.
-AxisError
-    The array has no such axis.
+{entry AxisError}
 DTypeError
     `a` has a dtype without an order.
 {unique_errors}

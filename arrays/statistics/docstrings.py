@@ -13,8 +13,7 @@ a : array_like
 {extreme_errors}
 ArgumentError
     `a` can't be read as an array; or `where` is given without `initial`.
-AxisError
-    The array has no such axis.
+{entry AxisError}
 ShapeError
     There are no elements, and no `initial`; `where` does not broadcast to the shape of `a`; or `out` has another shape
     than the result.
@@ -27,10 +26,7 @@ ShapeError
 DTypeError
     Coordinates or weights aren't real numbers.
 {sum_errors}
-ArgumentError
-    `a` can't be read as an array.
-AxisError
-    The array has no such axis.
+{entry ArgumentError, AxisError}
 ShapeError
     `where` doesn't broadcast, an axis is named twice, or `out` has another shape than the result.
 DTypeError
