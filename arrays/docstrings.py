@@ -36,4 +36,29 @@ AxisError
 {ChunksError}
 ChunksError
     `chunks` can't be read or doesn't fit the shape.
+{extreme_errors}
+ArgumentError
+    `a` can't be read as an array; `keepdims` isn't True or False; `initial` isn't a number, or `where` is given without
+    it; or `out` isn't an array.
+{entry AxisError}
+ShapeError
+    There are no elements, and no `initial`; `where` does not broadcast to the shape of `a`; an axis is named twice; or
+    `out` has another shape than the result.
+DTypeError
+    `a` isn't numbers, dates or times, `where` isn't bool, or the result isn't cast to the dtype of `out`.
+{initial_errors}
+BadValue
+    The result's dtype has no such value as `initial`: NaN among integers, or a text.
+RangeError
+    The result's dtype can't hold a number as large as `initial`.
+{sum_errors}
+ArgumentError
+    `a` can't be read as an array; `keepdims` isn't True or False; `initial` isn't a number, or is None beside `where`;
+    or `out` isn't an array.
+{entry AxisError}
+ShapeError
+    `where` doesn't broadcast, an axis is named twice, `out` has another shape than the result, or there are no elements
+    and `initial` is None.
+DTypeError
+    `a` isn't numbers, `dtype` is no dtype, `where` isn't bool, or the result isn't cast to the dtype of `out`.
 """)

@@ -7,6 +7,9 @@ from ..docstrings import COMMON
 
 RANDOM = Glossary(
     """
+{bounds}
+low, high : int or array of int
+    The first integer, and the end, which isn't drawn; `high` left out: from 0 up to `low`. Arrays broadcast.
 {chunks}
 chunks : int, str, tuple, dict or None
     Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
@@ -17,6 +20,9 @@ chunks : int, str, tuple, dict or None
 {dtype}
 dtype : float64 or float32
     What is drawn.
+{integer_dtype}
+dtype : dtype of integers, or bool
+    What is drawn: integers, or bool.
 {out}
 out : Array, optional
     Stands for the result from then on, in chunks of its own; has the shape `size`, or gives it.
@@ -27,9 +33,15 @@ size : int, tuple of int or None
 size : int, tuple of int or None
     How many vectors. None: as many as the parameters broadcast to; without arrays, a single one. The result has
     one more axis, the last one, along which the vectors lie.
+{equally_likely}
+Array
+    Lazy, of `dtype`: integers, each equally likely.
 {DTypeError}
 DTypeError
     A lazy parameter isn't real numbers.
+{integer_dtype_error}
+DTypeError
+    `dtype` isn't of integers or bool.
 {integer_errors}
 ArgumentError
     `low` or `high` isn't integers, or `size` isn't. The range is empty, or `dtype` can't hold it (lazy bounds:

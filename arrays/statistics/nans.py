@@ -66,7 +66,7 @@ def nansum(
 
     Raises
     ------
-    {sum_errors}
+    {sum_errors, initial_errors}
 
     Examples
     --------
@@ -107,7 +107,7 @@ def nanprod(
 
     Raises
     ------
-    {sum_errors}
+    {sum_errors, initial_errors}
 
     Examples
     --------
@@ -145,7 +145,7 @@ def nanmin(
 
     Raises
     ------
-    {extreme_errors}
+    {extreme_errors, initial_errors}
 
     Notes
     -----
@@ -185,7 +185,7 @@ def nanmax(
 
     Raises
     ------
-    {extreme_errors}
+    {extreme_errors, initial_errors}
 
     Notes
     -----

@@ -103,6 +103,20 @@ def test_lines_that_name_entries_become_these(module):
     ]
 
 
+def test_entries_name_others(module):
+    module.last.__doc__ = "Return the last.\n\n    {result}\n    "
+    Glossary("{result}\nArray\n{entry out, AxisError}\n", GLOSSARY).fill("of_entries")
+    lines = [
+        "Array",
+        "out : Array",
+        "    Takes the result,",
+        "    which is returned.",
+        "AxisError",
+        "    There is none.",
+    ]
+    assert module.last.__doc__ == "\n    ".join(["Return the last.\n", *lines, ""])
+
+
 def test_an_unknown_name_is_an_error(module):
     module.last.__doc__ = "Return the last.\n\n    {chunks}\n    "
     with pytest.raises(KeyError, match="chunks"):

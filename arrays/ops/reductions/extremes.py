@@ -60,11 +60,7 @@ def min(
 
     Raises
     ------
-    {AxisError}
-    ArgumentError
-        `where` is given without `initial`.
-    ShapeError
-        There are no elements and no `initial`, or `where` does not broadcast to the shape of `a`.
+    {extreme_errors, initial_errors}
 
     See Also
     --------
@@ -113,11 +109,7 @@ def max(
 
     Raises
     ------
-    {AxisError}
-    ArgumentError
-        `where` is given without `initial`.
-    ShapeError
-        There are no elements and no `initial`, or `where` does not broadcast to the shape of `a`.
+    {extreme_errors, initial_errors}
 
     See Also
     --------
@@ -295,7 +287,7 @@ def any(
 
     Raises
     ------
-    {AxisError, where_error}
+    {truth_errors}
 
     See Also
     --------
@@ -338,7 +330,7 @@ def all(
 
     Raises
     ------
-    {AxisError, where_error}
+    {truth_errors}
 
     See Also
     --------

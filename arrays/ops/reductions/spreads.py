@@ -83,12 +83,7 @@ def var(
 
     Raises
     ------
-    {AxisError}
-    DTypeError
-        The elements are no numbers, or `dtype` is not of such.
-    ArgumentError
-        `ddof` is not a number, or `ddof` and `correction` are given.
-    {where_error}
+    {spread_errors}
 
     See Also
     --------
@@ -151,12 +146,7 @@ def std(
 
     Raises
     ------
-    {AxisError}
-    DTypeError
-        The elements are no numbers, or `dtype` is not of such.
-    ArgumentError
-        `ddof` is not a number, or `ddof` and `correction` are given.
-    {where_error}
+    {spread_errors}
 
     See Also
     --------

@@ -69,10 +69,7 @@ def sum(
 
     Raises
     ------
-    {AxisError}
-    DTypeError
-        The elements are neither numbers nor booleans.
-    {where_error}
+    {sum_errors, initial_errors}
 
     See Also
     --------
@@ -129,10 +126,7 @@ def prod(
 
     Raises
     ------
-    {AxisError}
-    DTypeError
-        The elements are neither numbers nor booleans.
-    {where_error}
+    {sum_errors, initial_errors}
 
     See Also
     --------
@@ -216,10 +210,14 @@ def mean(
 
     Raises
     ------
+    ArgumentError
+        `a` can't be read as an array; `keepdims` isn't True or False; or `out` isn't an array.
     {AxisError}
+    ShapeError
+        `where` doesn't broadcast, an axis is named twice, or `out` has another shape than the result.
     DTypeError
-        The elements are no numbers.
-    {where_error}
+        `a` isn't numbers or durations, `dtype` isn't of such, `where` isn't bool, or the result isn't cast to the dtype
+        of `out`.
 
     See Also
     --------

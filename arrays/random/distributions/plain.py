@@ -75,26 +75,18 @@ class Plain(Drawing):
 
         Parameters
         ----------
-        low, high : int or array of int
-            The first integer, and the end, which isn't drawn; `high` left out: from 0 up to `low`. Arrays broadcast.
-        {size}
-        dtype : dtype of integers, or bool
-            What is drawn: integers, or bool.
+        {bounds, size, integer_dtype}
         endpoint : bool
             Whether `high` itself is drawn too.
         {chunks}
 
         Returns
         -------
-        Array
-            Lazy, of `dtype`: integers, each equally likely.
+        {equally_likely}
 
         Raises
         ------
-        {integer_errors}
-        DTypeError
-            `dtype` isn't of integers or bool.
-        {ChunksError}
+        {integer_errors, integer_dtype_error, ChunksError}
 
         Notes
         -----
