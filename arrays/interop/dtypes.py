@@ -25,7 +25,6 @@ __all__ = [
     "result_type",
 ]
 
-iinfo = np.iinfo
 issubdtype = np.issubdtype
 
 
@@ -73,6 +72,33 @@ class finfo:
 
     def __repr__(self) -> str:
         return f"finfo({self.dtype}, eps={self.eps}, min={self.min}, max={self.max})"
+
+
+def iinfo(type: Any, /) -> np.iinfo[Any]:
+    """Return the limits of an integer dtype, as Python integers.
+
+    Parameters
+    ----------
+    type : dtype, integer or array
+        An integer dtype, or an integer or an array of one; NumPy's own takes no arrays.
+
+    Returns
+    -------
+    numpy.iinfo
+        With the attributes `bits`, `max`, `min` and `dtype`.
+
+    Raises
+    ------
+    ValueError
+        The dtype is not of integers.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.iinfo(wr.int16).max, wr.iinfo(wr.ones(3, dtype="u1")).max
+    (32767, 255)
+    """
+    return np.iinfo(type.dtype if isinstance(type, ArrayBase | np.ndarray) else type)
 
 
 def _to_dtype(value: object) -> Any:

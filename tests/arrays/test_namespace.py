@@ -75,7 +75,9 @@ def test_dtype_functions_by_numpys_names():
     assert np.result_type(x, 1.5) == np.float32
     assert np.can_cast(x.dtype, "f8")
     assert wr.finfo(x.dtype).bits == 32
-    assert wr.iinfo("i2").max == 32767
+    assert wr.iinfo("i2").max == wr.iinfo(x.astype("i2")).max == wr.iinfo(np.zeros(3, "i2")).max == 32767
+    with pytest.raises(ValueError, match="integer data type"):
+        wr.iinfo(x)
     with pytest.raises(wr.DTypeError, match="result_type"):
         wr.result_type("M8[D]", "f8")
     with pytest.raises(wr.ArgumentError, match=r"isdtype.*'kind'"):
