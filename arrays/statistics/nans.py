@@ -157,7 +157,8 @@ def nanmin(
     >>> wr.nanmin(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(2.0)
     """
-    return deliver_reduced("nanmin", _extreme("nanmin", a, axis, keepdims, initial, where), out)
+    extremes = _extreme("nanmin", a, axis, dtype_by_out(a, None, out), keepdims, initial, where)
+    return deliver_reduced("nanmin", extremes, out)
 
 
 def nanmax(
@@ -197,7 +198,8 @@ def nanmax(
     >>> wr.nanmax(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(3.0)
     """
-    return deliver_reduced("nanmax", _extreme("nanmax", a, axis, keepdims, initial, where), out)
+    extremes = _extreme("nanmax", a, axis, dtype_by_out(a, None, out), keepdims, initial, where)
+    return deliver_reduced("nanmax", extremes, out)
 
 
 def nanmean(
@@ -289,10 +291,12 @@ def inexact_dtype(operation: str, array: Array, dtype: DTypeLike) -> np.dtype[An
     return native(wanted)
 
 
-def _extreme(operation: str, a: ArrayLike, axis: Axes, keepdims: bool, initial: Any, mask: ArrayLike) -> Array:
+def _extreme(
+    operation: str, a: ArrayLike, axis: Axes, dtype: DTypeLike, keepdims: bool, initial: Any, mask: ArrayLike
+) -> Array:
     array = as_array(operation, "a", a)
     name = operation if array.dtype.kind in "fcmM" else operation.removeprefix("nan")
-    return reduce_from(name, array, axis, None, keepdims, initial, mask, operation)
+    return reduce_from(name, array, axis, dtype, keepdims, initial, mask, operation)
 
 
 STATISTICS.fill(__name__)

@@ -24,6 +24,7 @@ from ..elementwise.functions import where
 from ..elementwise.ufuncs import isnan
 from ..moves.reshaping import ravel
 from ..outputs import deliver_reduced, dtype_by_out
+from .nodes import check_no_text
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -86,8 +87,10 @@ def accumulate(
     array = as_array(name, argument, x)
     at = check_axis(name, axis, array.ndim)
     wanted = None if dtype is None else native(check_dtype(name, "dtype", dtype))
-    if wanted is not None and wanted.kind == array.dtype.kind == "m":
-        wanted = None  # running sums of durations keep their unit, as in NumPy
+    if wanted is not None:
+        check_no_text(name, argument, array.dtype, wanted)
+        if wanted.kind == array.dtype.kind == "m":
+            wanted = None  # running sums of durations keep their unit, as in NumPy
     try:
         known = np.asarray(ufunc.accumulate(np.ones(2, array.dtype), dtype=wanted)).dtype
     except (TypeError, ValueError) as error:

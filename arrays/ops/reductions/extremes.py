@@ -11,7 +11,7 @@ from ....graph.keyword_hints import refuse
 from ...base import as_array, check_axis
 from ..docstrings import OPS
 from ..elementwise.ufuncs import subtract
-from ..outputs import deliver, deliver_positions, deliver_reduced
+from ..outputs import deliver, deliver_positions, deliver_reduced, dtype_by_out
 from .nodes import Axes, reduce_from, reduce_to
 from .selected import reduces_selection
 
@@ -77,7 +77,7 @@ def min(
     np.int64(1)
     """
     refuse("min", unknown, ["axis", "out", "keepdims", "initial", "where"])
-    least = reduce_from("min", a, axis, None, keepdims, initial, where)
+    least = reduce_from("min", a, axis, dtype_by_out(a, None, out), keepdims, initial, where)
     return deliver_reduced("min", least, out)  # type: ignore[no-any-return]
 
 
@@ -128,7 +128,7 @@ def max(
     array([1., 1.])
     """
     refuse("max", unknown, ["axis", "out", "keepdims", "initial", "where"])
-    greatest = reduce_from("max", a, axis, None, keepdims, initial, where)
+    greatest = reduce_from("max", a, axis, dtype_by_out(a, None, out), keepdims, initial, where)
     return deliver_reduced("max", greatest, out)  # type: ignore[no-any-return]
 
 

@@ -12,7 +12,7 @@ from ....graph.arguments import is_integer
 from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ....graph.kinds.reduction import Reduce, count_reduced, reduce_grid
 from ....graph.kinds.source import Constant
-from ....workers.kernels.reduction import NUMBERS, native
+from ....workers.kernels.reduction import NUMBERS, Reduction, native
 from ....workers.kernels.reductions import REDUCTIONS
 from ....workers.public_api import warn
 from ...base import as_array, broadcast_shape, check_axes, check_dtype, make
@@ -130,6 +130,12 @@ def check_target(name: str, dtype: DTypeLike) -> DType:
     return wanted
 
 
+def check_no_text(name: str, argument: str, source: DType, wanted: DType) -> None:
+    """Raise for texts that would be read as numbers; NumPy does it for some ufuncs, and not for others."""
+    if source.kind in "SU" and wanted.kind != "b":
+        raise DTypeError(bad(name, argument, source, f"an array of numbers; astype({str(wanted)!r}) reads texts"))
+
+
 def check_keepdims(name: str, keepdims: object) -> bool:
     """Return it, if it is True or False; else raise."""
     if not isinstance(keepdims, bool | np.bool):
@@ -182,6 +188,8 @@ def reduce_from(
     assert reduction.ufunc is not None
     wanted = None if dtype is None else check_target(operation, dtype)
     array = as_array(operation, "a", a)
+    if wanted is not None and not reduction.casts:
+        array, wanted = _cast_elements(reduction, operation, array, wanted), None
     check_keepdims(operation, keepdims)
     where = read_mask(operation, where, array.shape)
     axes = find_axes(operation, axis, array.ndim)
@@ -205,6 +213,17 @@ def reduce_from(
     return UFUNCS[reduction.ufunc](reduced, initial) if begins else reduced
 
 
+def _cast_elements(reduction: Reduction, operation: str, array: Array, dtype: DType) -> Array:
+    """Return elements cast to a dtype that is asked for, for a reduction that computes in theirs."""
+    wanted = native(dtype)
+    check_no_text(operation, "a", array.dtype, wanted)
+    if wanted.kind == "m":
+        wanted = reduction.result_dtype(array.dtype, wanted, operation)
+    if reduction.result_dtype(wanted, operation=operation) != wanted:
+        raise DTypeError(bad(operation, "dtype", wanted, "a dtype that it gives"))
+    return cast(array, wanted)
+
+
 def reduce_by(
     ufunc: np.ufunc,
     a: ArrayLike,
@@ -223,10 +242,5 @@ def reduce_by(
             f"{operation} doesn't take lazy arrays; its order matters: rechunk() the axis to one chunk, then "
             f"map_blocks() numpy.{operation}"
         )
-    if dtype is not None and not reduction.casts:
-        wanted, dtype = native(check_target(operation, dtype)), None
-        if reduction.result_dtype(wanted, operation=operation) != wanted:
-            raise DTypeError(bad(operation, "dtype", wanted, "a dtype that it gives"))
-        a = cast(as_array(operation, "a", a), wanted)
     reduced = reduce_from(reduction.name, a, axis, dtype, keepdims, initial, where, operation)
     return deliver_reduced(operation, reduced, out)  # type: ignore[no-any-return]

@@ -107,6 +107,13 @@ def test_relatives():
     check(x.T.diagonal(), a.T.diagonal())
 
 
+@pytest.mark.parametrize("chunks", [1, 2, 3])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_zero_times_nan_is_nan(dtype, chunks):
+    column, number = np.array([[0], [np.nan], [1]], dtype), np.zeros((1, 1), dtype)
+    np.testing.assert_array_equal((wr.from_array(column, chunks=chunks) @ number).compute(), column @ number)
+
+
 def test_errors():
     x = wr.ones((3, 4))
     cases = [

@@ -133,6 +133,7 @@ def test_running_sums_blame_the_dtype_that_does_not_fit() -> None:
     assert "argument 'dtype'" in fails("add.accumulate", x, dtype="M8[s]")
     texts = wr.from_array(np.array(["a", "b"]))
     assert "argument 'a'" in fails("cumprod", texts)
+    assert "argument 'a'" in fails("cumprod", texts, dtype=float)
     assert "argument 'x'" in fails("cumulative_prod", texts)
     assert "argument 'array'" in fails("add.accumulate", wr.from_array(np.array([1, 2], "M8[s]")))
 

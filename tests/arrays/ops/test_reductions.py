@@ -445,6 +445,29 @@ def test_warnings_are_numpys():
         assert {str(each.message) for each in caught} == {"Degrees of freedom <= 0 for slice"}
 
 
+@pytest.mark.parametrize("name", ["min", "max", "nanmin", "nanmax", "sum"])
+def test_an_initial_value_is_of_a_wider_out(name):
+    for data in (np.arange(3, 6), np.arange(3, 6) > 4):
+        for initial in (2.5, 9.5):
+            outs = np.zeros(()), np.zeros(())
+            known = getattr(np, name)(data, initial=initial, out=outs[0])
+            assert getattr(wr, name)(wr.from_array(data, chunks=2), initial=initial, out=outs[1]) == known
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "fmin"])
+def test_a_dtype_of_durations_suits_durations(name):
+    data = np.array([1500, 700, 3], "m8[ms]")
+    x, reduce = wr.from_array(data, chunks=2), getattr(wr, name).reduce
+    known = getattr(np, name).reduce(data, dtype="m8")
+    assert reduce(x, dtype="m8").dtype == known.dtype
+    assert reduce(x, dtype="m8").compute() == known
+    for other in (wr.arange(3), wr.asarray(["1", "2"])):
+        with pytest.raises(wr.DTypeError, match=f"{name}.reduce: argument"):
+            reduce(other, dtype="m8[s]")
+    with pytest.raises(wr.DTypeError, match=f"{name}.reduce: argument 'a'"):
+        reduce(wr.asarray(["a", "b"]), dtype=float)
+
+
 def test_an_initial_value_may_be_lazy():
     x = wr.from_array(NUMBERS, chunks=2)
     for name in ("sum", "max", "nanprod"):
