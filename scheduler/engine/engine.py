@@ -35,6 +35,7 @@ from ...workers.wire.protocol import (
     GangOrder,
     Left,
     Meet,
+    MemberFailed,
     NoComm,
     Output,
     Pong,
@@ -384,6 +385,8 @@ class Engine:
                 self._on_stored(*done)
         elif isinstance(event, Failed):
             self._weigh(event)
+        elif isinstance(event, MemberFailed):
+            self._on_member_failed(event.failure)
         elif isinstance(event, Refused):
             self._refuse(event.batch)
         elif isinstance(event, NoComm):
@@ -459,6 +462,17 @@ class Engine:
             self._end(job)
             self._unhold(job)
         self.ledger.plan()
+
+    def _on_member_failed(self, failure: Failed) -> None:
+        run = self.ledger.gangs.of(failure.batch)
+        if run is not None and not run.broken:
+            stage, peer = run.record.stage, self.transport.peers[failure.rank]
+            self._end_gang(run, exception_of(failure, stage, peer))
+
+    def _end_gang(self, run: GangRun, error: BaseException) -> None:
+        """End a gang with an exception; its members are recalled."""
+        self.ledger.break_up(run)
+        self.fail(run.record, np.arange(run.record.ntasks), error)
 
     def _fail_soon(self, record: StageRecord, tasks: Index, error: BaseException) -> None:
         """Have the engine's thread call `fail`; from any thread."""
@@ -562,8 +576,7 @@ class Engine:
         ledger = self.ledger
         for run in ledger.gangs.runs:
             if (late := run.overdue()) is not None:
-                ledger.break_up(run)
-                self.fail(run.record, np.arange(run.record.ntasks), late)
+                self._end_gang(run, late)
             if run.broken:
                 self.recall(run.left(ledger.batches))
         while (started := ledger.take_gang()) is not None:

@@ -28,7 +28,7 @@ from ..rank.output import COMPUTE
 from ..rank.task_context import TaskContext, enter_context
 from ..rank.urgency import begin_apart
 from ..shared.pages.additions import collecting
-from ..wire.protocol import Done, Left, Meet, NoComm, Refused, Run
+from ..wire.protocol import Done, Left, Meet, MemberFailed, NoComm, Refused, Run
 from ..wire.rpc import Recalled
 from .local_chunks import LocalChunks
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ...graph.lowering.stage import Stage
     from ..rank.chunk_reader import BatchReader
     from ..rank.rank import Rank
-    from ..wire.protocol import Event, GangOrder
+    from ..wire.protocol import Failed, GangOrder
 
 Array = np.ndarray[Any, Any]
 _TRIES = 5
@@ -87,7 +87,7 @@ class CommunicatorMaker(Protocol):
 class GangThreads:
     """Runs a rank's members: as many threads as there are gangs under way, the free ones kept for the next."""
 
-    def __init__(self, owner: Rank, fail: Callable[[int, int, int, BaseException], Event]) -> None:
+    def __init__(self, owner: Rank, fail: Callable[[int, int, int, BaseException], Failed]) -> None:
         transport = owner.transport
         self.owner, self.transport, self.rank, self.meeting = owner, transport, transport.rank, transport.meeting
         self.calls, self.emit, self.fail, self.later = owner.calls, owner.emit, fail, owner.do_later
@@ -160,6 +160,12 @@ class GangThreads:
         with self._lock:
             if batch in self._computing:
                 self.emit(Left(self.rank, batch))
+
+    def _report(self, batch: int, first: BlockError) -> None:
+        """Say that a member has failed where others compute on: the scheduler recalls these."""
+        with self._lock:  # so that they don't end meanwhile, and the error is put into words once
+            if batch in self._computing and batch not in self._recalled:
+                self.emit(MemberFailed(self.rank, self.fail(self.rank, batch, first.block, first.error)))
 
     @contextmanager
     def _computes(self, batch: int) -> Iterator[None]:
@@ -283,11 +289,15 @@ class GangThreads:
                     self._computes(run.batch),
                     interruptible(run.batch),
                 ):
+                    if len(comms) > 1:  # who fails from here on finds that this thread computes
+                        comms[number].check_revoked()
                     results[number] = function(comms[number], *local_chunks, *extra, **keywords)
             except BaseException as error:
                 errors.append(BlockError(place, error))
                 if len(comms) > 1:
                     self.meeting.revoke(comms, error)
+                    if error is errors[0].error:
+                        self._act_in(GRACE, lambda: self._report(run.batch, errors[0]))
             finally:
                 if len(comms) > 1:
                     comms[number].finish()

@@ -210,6 +210,14 @@ class NoComm:
 
 
 @dataclass(frozen=True, slots=True)
+class MemberFailed:
+    """Event: a member of a gang has failed, and others of the same batch compute on until they are recalled."""
+
+    rank: int
+    failure: Failed
+
+
+@dataclass(frozen=True, slots=True)
 class Left:
     """Event: a batch that nobody wants runs on, since its call can't be interrupted; how it ends is told, too."""
 
@@ -293,4 +301,4 @@ class RankMessage(Generic[Reply]):
 Command = (
     Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Trim | Unshare | Ping | Stop | RpcRequest | Answered
 )
-Event = Done | Failed | Refused | NoComm | Left | Spilled | Pressed | Exceeded | Output | Pong
+Event = Done | Failed | MemberFailed | Refused | NoComm | Left | Spilled | Pressed | Exceeded | Output | Pong

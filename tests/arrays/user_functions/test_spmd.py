@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -333,3 +335,86 @@ def test_members_that_compute_are_interrupted():
     with pytest.raises(wr.WaitTimeout, match="spmd"):
         wr.spmd(turns, members=2, timeout=0.2)
     assert wr.spmd(lambda comm: comm.allreduce(1), members=2, timeout=30) == [2, 2]
+
+
+let_go = threading.Event()
+
+
+def spins(comm, x, space):
+    while True:
+        pass
+
+
+def collects(comm, x, space):
+    comm.allreduce(1)
+
+
+def receives(comm, x, space):
+    comm.recv(source=1)
+
+
+def gets(comm, x, space):
+    space.get("never")
+
+
+def locks(comm, x, space):
+    while x.compare_and_swap(0, 0, 1):
+        pass
+
+
+def is_deaf(comm, x, space):
+    """No interrupt ends it."""
+    let_go.wait(40)
+
+
+@pytest.fixture
+def at_the_end_let_go():
+    let_go.clear()
+    yield
+    let_go.set()
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.usefixtures("at_the_end_let_go")
+@pytest.mark.parametrize("waits", [spins, collects, receives, gets, locks, is_deaf])
+def test_a_members_error_ends_whatever_others_are_at(waits):
+    locked, space = wr.shared.symmetric(1, np.int64, fill=1), wr.shared.space()
+
+    def wrong(comm):
+        comm.Barrier()
+        if comm.rank == 1:
+            time.sleep(0.05)
+            raise LookupError("mine")
+        waits(comm, locked, space)
+
+    with pytest.raises(LookupError, match="mine") as caught:
+        wr.spmd(wrong, members=3)
+    assert caught.value.__notes__[0].startswith("in operation spmd(wrong), member 1 on rank 0 (host ")
+    assert wr.spmd(lambda comm: comm.allreduce(1), members=3, timeout=10) == [3, 3, 3]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.usefixtures("at_the_end_let_go")
+@pytest.mark.parametrize("waits", [spins, collects, receives, gets, locks, is_deaf])
+def test_an_interrupt_ends_whatever_members_are_at(waits):
+    locked, space = wr.shared.symmetric(1, np.int64, fill=1), wr.shared.space()
+
+    def goes_on(comm):
+        comm.Barrier()
+        space.put("begun", comm.rank)
+        if comm.rank != 1 or waits not in (collects, receives):
+            waits(comm, locked, space)
+        else:
+            space.get("never")
+
+    def press():
+        for _ in range(3):
+            space.get("begun")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    pressing = threading.Thread(target=press)
+    pressing.start()
+    with pytest.raises(KeyboardInterrupt):
+        wr.spmd(goes_on, members=3)
+    pressing.join()
+    assert wr.spmd(lambda comm: comm.allreduce(1), members=3, timeout=10) == [3, 3, 3]
