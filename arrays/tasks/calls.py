@@ -35,7 +35,7 @@ from ...scheduler.tasks.record import NUMBERS, Demand, Function, TaskRecord
 from ...scheduler.tasks.remote_runner import remote_runner
 from ...workers.rank.output import in_task
 from ...workers.rank.task_context import own_rank
-from ...workers.shared.handles import note_use, noting
+from ...workers.shared.pickled_by_name import note_use, noting
 from ...workers.tasks.current import current_task
 from ...workers.tasks.lending import LARGE
 from ...workers.tasks.needs import fill_in, fill_in_own

@@ -305,8 +305,10 @@ class Session:
 
     def _another(self, token: str) -> Pin:
         users, job = self._kept[token]
-        users.add(number := next(_numbers))
-        return Pin(self, token, job, number)
+        number = next(_numbers)
+        pin = Pin(self, token, job, number)  # first: an interrupt in between leaves no number that nobody takes back
+        users.add(number)
+        return pin
 
     def stages(self, roots: Sequence[Expr]) -> list[Stage]:
         """Return the stages that computing these expressions would run."""

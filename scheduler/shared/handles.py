@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pickle
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from ..session.cluster import session
 from ..session.job import post
+from ..session.result_collector import insist
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,12 +46,27 @@ def make_once(what: str, make: Callable[[], Handle]) -> Handle:
     return handle
 
 
+def make_handle(engine: Engine, make: Callable[[], Handle], end: Callable[[Engine], object]) -> Handle:
+    """Make something with a handle; an engine ends it when nothing refers to the handle any more.
+
+    It ends also where an interrupt comes when it is there already, and its handle isn't: so `end` may be called twice,
+    and for what was never there.
+    """
+    try:
+        handle = make()
+        when_gone(handle, engine, end)
+    except BaseException:
+        post(engine, end)
+        raise
+    return handle
+
+
 def when_gone(handle: object, engine: Engine, act: Callable[[Engine], object]) -> None:
     """Have an engine do something when nothing refers to a handle any more.
 
     It is the engine's thread that does it, since a finalizer runs anywhere, so perhaps within a lock that is needed.
     """
-    weakref.finalize(handle, _post, weakref.ref(engine), act).atexit = False
+    weakref.finalize(handle, insist, partial(_post, weakref.ref(engine), act)).atexit = False
 
 
 def _post(reference: weakref.ref[Engine], act: Callable[[Engine], object]) -> None:

@@ -28,7 +28,7 @@ from ...workers.wire.shared_messages import (
     SpaceTags,
     SpaceWithdraw,
 )
-from .handles import when_gone
+from .handles import make_handle
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -263,7 +263,9 @@ def make_space(session: Session) -> Space:
     session.check_open()
     token = os.urandom(16)
     engine = session.engine
-    engine.ask(lambda engine: spaces(engine).make(token))
-    space = Space(token, engine.local.calls)
-    when_gone(space, engine, lambda engine: spaces(engine).end(token))
-    return space
+
+    def begin() -> Space:
+        engine.ask(lambda engine: spaces(engine).make(token))
+        return Space(token, engine.local.calls)
+
+    return make_handle(engine, begin, lambda engine: spaces(engine).end(token))

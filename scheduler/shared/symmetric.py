@@ -45,8 +45,7 @@ from ...workers.wire.one_sided_messages import (
 from ...workers.wire.rpc import LOOK
 from ..ledger.planning import find_dependents
 from ..ledger.stage_record import ChunkState
-from ..session.job import post
-from .handles import when_gone
+from .handles import make_handle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -383,15 +382,12 @@ def make(
     """Make an array, which is let go of when nothing refers to what is returned."""
     driver = engine.ask(coordinator)
     spec = ArraySpec(os.urandom(16), kind is Replicated, shape, dtype, fill, text)
-    drop = partial(_drop, spec.token)
-    try:
+
+    def add() -> Kind:
         driver.do(partial(driver.add, spec))
-        array = kind._of(spec.token)
-        when_gone(array, engine, drop)
-    except BaseException:  # an interrupt: it may be made all the same
-        post(engine, drop)
-        raise
-    return array
+        return kind._of(spec.token)
+
+    return make_handle(engine, add, partial(_drop, spec.token))
 
 
 def _drop(token: bytes, engine: Engine) -> None:

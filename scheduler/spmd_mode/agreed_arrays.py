@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ...workers.shared.handles import note_use
+from ...workers.shared.pickled_by_name import note_use
 from ...workers.shared.shared_objects import resolve
 from ..shared.handles import HandleKeeper
 from ..shared.pages.lease import Elsewhere, Lease

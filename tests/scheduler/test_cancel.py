@@ -9,11 +9,13 @@ import signal
 import threading
 import time
 from contextlib import ExitStack
+from functools import partial
 
 import numpy as np
 import pytest
 
 import windrow as wr
+from support.each_call import interrupt_at_each_call
 from support.waiting import until
 from windrow.graph.lowering.stage import Stage
 from windrow.scheduler.ledger.ledger import Ledger
@@ -76,6 +78,19 @@ def test_the_engine_stops_planning(monkeypatch, interrupts, phase):
         monkeypatch.undo()
         assert np.isfinite(float(chain(2).sum()))
         assert cluster._session.engine.ask(lambda engine: (len(engine.jobs), len(engine.ledger.active))) == (0, 0)
+
+
+KEEPS = {"persist": lambda x: (x + 1).persist(), "submit": lambda x: wr.submit(len, x.blocks[0])}
+
+
+@pytest.mark.parametrize("act", KEEPS.values(), ids=KEEPS)
+def test_an_interrupt_at_any_call_leaves_no_chunk(act):
+    with wr.Cluster(threads=2, memory="64 MiB") as cluster:
+        x = wr.arange(8, chunks=4).persist()
+        wr.wait(x)
+        assert interrupt_at_each_call(partial(act, x), "session/session.py", "session/pin.py") > 8
+        del x
+        until(lambda: cluster.info()[0]["chunks"] == 0, "all chunks are gone")
 
 
 def test_what_is_read_is_found_on_the_calling_thread(monkeypatch):

@@ -7,6 +7,7 @@ through ``/proc/PID/fd/FD``. A mapping outlives the death of who made the segmen
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import mmap
 import os
@@ -24,6 +25,8 @@ _SIZE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW  # who has mapped a file that sh
 _CONTENT = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 _PUNCH = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
 _FIXED = 0x10
+_ANY_FILE = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+"""How a file is opened that may be something else by now, such as a pipe or a terminal."""
 _NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
 _FAILED = ctypes.c_void_p(-1).value
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -62,9 +65,12 @@ class SegmentName:
             The process, or its segment, can't be seen from here.
         """
         path = f"/proc/{self.pid}/fd/{self.descriptor}"
-        if os.readlink(path) != f"/memfd:{self.listed} (deleted)":
+        descriptor = os.open(path, (os.O_RDWR if write else os.O_RDONLY) | _ANY_FILE)
+        # What was opened is looked at, since the number may come to mean another file at any moment.
+        if os.readlink(f"/proc/self/fd/{descriptor}") != f"/memfd:{self.listed} (deleted)":
+            os.close(descriptor)
             raise FileNotFoundError(path)
-        return os.open(path, (os.O_RDWR if write else os.O_RDONLY) | os.O_CLOEXEC)
+        return descriptor
 
     def map(self, *, write: bool = False, private: bool = False) -> Bytes:
         """Return the bytes, mapped; what is written to `private` ones nobody else sees."""
@@ -85,6 +91,8 @@ class SegmentName:
 class SharedSegment:
     """A segment of this process's own, which others find as long as this lives; its size never changes."""
 
+    _writable = True
+
     def __init__(self, name: SegmentName) -> None:
         self.name = name
         self._end = weakref.finalize(self, self._let_go, name)
@@ -102,36 +110,52 @@ class SharedSegment:
 
     @classmethod
     def adopt(cls, name: SegmentName) -> Self:
-        """Take another process's segment over: it stays, whatever becomes of that process."""
-        return cls(replace(name, pid=os.getpid(), descriptor=name.open()))
+        """Take another process's segment over, to be read: it stays, whatever becomes of that process."""
+        segment = cls(replace(name, pid=os.getpid(), descriptor=name.open()))
+        segment._writable = False
+        return segment
+
+    @property
+    def descriptor(self) -> int:
+        """Its descriptor.
+
+        Raises
+        ------
+        OSError
+            It is closed: the number may be another file's by now.
+        """
+        if not self._end.alive:
+            raise OSError(errno.EBADF, f"{self.name.listed} is closed")
+        return self.name.descriptor
 
     @cached_property
     def memory(self) -> Bytes:
-        """Its bytes, to be written: mapped when they are first asked for."""
-        return self.map(write=True)
+        """Its bytes, to be written unless it was taken over or sealed: mapped when they are first asked for."""
+        return self.map(write=self._writable)
 
     def map(self, *, write: bool = False, private: bool = False) -> Bytes:
         """Return its bytes, mapped anew."""
-        return _map(self.name.descriptor, self.name.nbytes, write, private)
+        return _map(self.descriptor, self.name.nbytes, write, private)
 
     def write(self, data: memoryview, offset: int = 0) -> None:
         """Write some bytes, without mapping them."""
         done = 0
         while done < data.nbytes:
-            done += os.pwrite(self.name.descriptor, data[done:], offset + done)
+            done += os.pwrite(self.descriptor, data[done:], offset + done)
 
     def seal(self) -> None:
         """Have nobody write to it any more."""
-        fcntl.fcntl(self.name.descriptor, fcntl.F_ADD_SEALS, _CONTENT)
+        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _CONTENT)
+        self._writable = False
 
     def free(self, offset: int, nbytes: int) -> None:
         """Give the memory of a part back, though others have mapped it: it is zeros then."""
-        punch(self.name.descriptor, offset, nbytes)
+        punch(self.descriptor, offset, nbytes)
 
     @property
     def used(self) -> int:
         """Bytes of memory that it takes."""
-        return os.fstat(self.name.descriptor).st_blocks * 512
+        return os.fstat(self.descriptor).st_blocks * 512
 
     def close(self) -> None:
         """Let nobody else find it; the memory goes with the last that has it mapped."""
@@ -175,7 +199,7 @@ class AddressRange:
 
 
 def punch(descriptor: int, offset: int, nbytes: int) -> None:
-    """Give the memory of a part of a file back."""
+    """Give the memory of a part of a file back, where the system can."""
     _libc.fallocate(descriptor, _PUNCH, offset, nbytes)
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from ...graph.errors import ClusterError
 from ..rank.task_context import own_rank
 from .frozen import freeze, type_as_shared
-from .handles import note_found, note_use, noting
 from .object_segments import read, write
+from .pickled_by_name import note_found, note_use, noting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -25,8 +25,8 @@ from ..wire.shared_messages import (
     SpaceWithdraw,
 )
 from .docstrings import SHARED
-from .handles import note_use, noting
 from .object_segments import write
+from .pickled_by_name import note_use, noting
 from .segment import SegmentName, SharedSegment
 from .shared_objects import read_once
 

@@ -16,7 +16,7 @@ import cloudpickle
 from ....graph.errors import ArgumentError, ClusterError
 from ....scheduler.tasks.arrays import ArrayArgument, ChunkViews
 from ....scheduler.tasks.record import Demand, Function, TaskRecord
-from ....workers.shared.handles import noting
+from ....workers.shared.pickled_by_name import noting
 from ....workers.tasks.needs import LocalCall
 from ....workers.tasks.packing import weigh
 from ...execution.compute import persist_array

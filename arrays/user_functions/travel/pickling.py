@@ -25,8 +25,8 @@ from ....graph.expr.token import token_of
 from ....graph.kinds.mapping import Payload
 from ....scheduler.shared.pages.lease import Lease
 from ....workers.kernels.user_results import plain
-from ....workers.shared.handles import noting
 from ....workers.shared.pages.additions import adder, trying
+from ....workers.shared.pickled_by_name import noting
 from ....workers.shared.shared_objects import as_ranks_see
 from ...base import ArrayBase, NotPickled, check_dtype
 

@@ -12,10 +12,10 @@ import numpy as np
 from ....graph.arguments import is_array
 from ....graph.errors import ClusterError
 from ....workers.shared.docstrings import SHARED
-from ....workers.shared.handles import note_use
 from ....workers.shared.pages.additions import check_addition, check_numbers, check_values, note
 from ....workers.shared.pages.positions import integers
 from ....workers.shared.pages.snapshot import Paged, gather
+from ....workers.shared.pickled_by_name import note_use
 from ...session.cluster import engines, running
 from .applying import apply_all
 from .counting import arrays

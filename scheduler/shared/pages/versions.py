@@ -58,7 +58,7 @@ class Pages:
         self._slot = np.arange(layout.pages, dtype=np.int64)
         self._number = np.fromiter(itertools.islice(_numbers, layout.pages), np.int64, layout.pages)
         self._known = self._number.copy()
-        self._space = AddressRange(layout.pages * layout.page, self._files[0].name.descriptor, write=True)
+        self._space = AddressRange(layout.pages * layout.page, self._files[0].descriptor, write=True)
         self._present: Version | None = None
         self._others: weakref.WeakSet[Version] = weakref.WeakSet()
         self.copied = 0
@@ -151,7 +151,7 @@ class Pages:
             begin = int(touched[at])
             part = slice(begin, begin + count)
             for first, number, file, slot in pieces(self._file[part], self._slot[part]):
-                self._space.map((begin + first) * page, number * page, self._files[file].name.descriptor, slot * page)
+                self._space.map((begin + first) * page, number * page, self._files[file].descriptor, slot * page)
 
     def _sweep(self) -> None:
         """Give back the memory of places that no version has a page in."""

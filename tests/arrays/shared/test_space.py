@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.each_call import interrupt_at_each_call
 from support.waiting import until
+from windrow.workers.wire.shared_messages import SpaceMessage
 
 
 @pytest.fixture
@@ -71,6 +73,15 @@ def test_an_interrupted_wait_takes_nothing(space):
         space.get("none")
     space.put("none", 1)
     assert space.get("none", timeout=1) == 1
+
+
+def test_an_interrupt_while_a_space_is_made_leaves_none(space):
+    def count():
+        return wr.cluster()._session.engine.ask(lambda engine: len(engine.local.calls.provided(SpaceMessage)._stores))
+
+    assert interrupt_at_each_call(wr.shared.space, "shared/spaces.py", "shared/handles.py", "shared/space.py") > 5
+    gc.collect()
+    until(lambda: count() == 1, "the fixture's is the only one")
 
 
 def test_bad_arguments_are_told(space):

@@ -13,8 +13,8 @@ from ....graph.errors import ShapeError
 from ....graph.kinds.mapping import BlockFunction, MapBlocks
 from ...rank.interrupts import interruptible
 from ...rank.task_context import task_context
-from ...shared.handles import finding
 from ...shared.pages.additions import collecting
+from ...shared.pickled_by_name import finding
 from ...shared.shared_objects import keeps
 from ..blocks import block_function, fills
 from ..user_results import check_kept, plain, usual_warnings

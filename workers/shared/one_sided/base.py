@@ -12,7 +12,7 @@ from ....graph.errors import ArgumentError, bad
 from ...rank.task_context import task_context
 from ...wire.one_sided_messages import ReduceCopies, SyncArrays
 from ...wire.rpc import LIMIT
-from ..handles import note_use
+from ..pickled_by_name import note_use
 from .local_parts import LocalArray, Undone
 from .site import held
 

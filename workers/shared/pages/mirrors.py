@@ -58,7 +58,7 @@ class Mirror:
 
     def read(self, slots: Array) -> Bytes:
         """Return pages, one after the other."""
-        return read_pages(self.data.name.descriptor, self.page, slots)
+        return read_pages(self.data.descriptor, self.page, slots)
 
 
 def read_pages(descriptor: int, page: int, slots: Array) -> Bytes:

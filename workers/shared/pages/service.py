@@ -251,4 +251,4 @@ def _read_own(wanted: MirrorPages) -> Array:
     page_file = PageFile.own.get(wanted.file.token)
     if page_file is None:
         raise ClusterError("a version of a shared array is gone: the driver has let go of it")
-    return read_pages(page_file.name.descriptor, wanted.page, wanted.slots)
+    return read_pages(page_file.descriptor, wanted.page, wanted.slots)
