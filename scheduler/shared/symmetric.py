@@ -190,9 +190,10 @@ class Coordinator:
 
     def drop(self, token: bytes) -> None:
         """Let go of an array on all ranks."""
-        if self.entries.pop(token, None) is not None:
+        if token in self.entries:
             with contextlib.suppress(ClusterError):  # closed
                 self._tell_all(DropArray(token))
+            del self.entries[token]  # now that ranks hear of it: who sees it counted no more finds it gone there, too
 
     # ---------------------------------------------------------------- what is done together
 
