@@ -326,6 +326,8 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
     array([0, 2, 4, 6])
     """
     x = as_array("unwrap", "p", p)
+    if x.dtype.kind not in "biuf":
+        raise DTypeError(bad("unwrap", "p", x.dtype, "an array of real numbers"))
     at = check_axis("unwrap", axis, x.ndim)
     step = diff(x, axis=at)
     limit = period / 2 if discont is None else discont

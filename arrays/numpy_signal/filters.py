@@ -115,8 +115,8 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
     """
     left, right = _lines("correlate", a, v, mode)
     if right.size > left.size:
-        correlation: Array = conjugate(flip(_slide("correlate", right, left, mode)))
-        return correlation
+        correlation: Array = flip(_slide("correlate", right, left, mode))
+        return conjugate(correlation) if correlation.dtype.kind == "c" else correlation  # bool would become int8
     return _slide("correlate", left, right, mode)
 
 

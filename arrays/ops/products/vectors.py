@@ -11,6 +11,7 @@ from ....graph.errors import DTypeError, ShapeError, bad
 from ....workers.public_api import warn
 from ...base import as_array, broadcast_shape, check_axis, grid_for
 from ..elementwise.functions import astype
+from ..elementwise.nodes import sample_dtypes
 from ..elementwise.ufuncs import conjugate, multiply, negative, subtract
 from ..moves.axis_moves import expand_dims, moveaxis
 from ..moves.joining import stack
@@ -249,7 +250,8 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
     left = left.reshape((1,) * (right.ndim - left.ndim) + left.shape)
     right = right.reshape((1,) * (left.ndim - right.ndim) + right.shape)
     shape = tuple(n * m for n, m in zip(left.shape, right.shape, strict=True))
-    grid = grid_for("kron", "auto", shape, np.result_type(left.dtype, right.dtype))
+    (dtype,) = sample_dtypes("kron", np.multiply, (left, right), (0, 1))
+    grid = grid_for("kron", "auto", shape, dtype)
     for at, (n, m) in enumerate(zip(left.shape, right.shape, strict=True)):
         if m != 1:
             left = map_axis("kron", left, at, Periodic(max(1, m)), n * m, grid.axes[at])
@@ -300,7 +302,7 @@ def cross(
     if axis is not None:
         axisa = axisb = axisc = axis
     left, right = as_array("cross", "a", a), as_array("cross", "b", b)
-    dtype = np.promote_types(left.dtype, right.dtype)
+    (dtype,) = sample_dtypes("cross", np.multiply, (left, right), (0, 1))
     if dtype == np.bool:
         raise DTypeError(bad("cross", "a", left.dtype, "numbers, which can be subtracted"))
     left = astype(moveaxis(left, check_axis("cross", axisa, left.ndim, "axisa"), -1), dtype)
@@ -320,8 +322,8 @@ def cross(
 def _cross_part(left: Array, right: Array, i: int, j: int) -> Array:
     """Return one element of a cross product; a missing third element counts as zero."""
     n, m = left.shape[-1], right.shape[-1]
-    first = multiply(left[..., i], right[..., j]) if i < n and j < m else None
-    second = multiply(left[..., j], right[..., i]) if j < n and i < m else None
+    first = multiply_elements("cross", left[..., i], right[..., j]) if i < n and j < m else None
+    second = multiply_elements("cross", left[..., j], right[..., i]) if j < n and i < m else None
     if second is None:
         return first  # type: ignore[return-value]
     return negative(second) if first is None else subtract(first, second)  # type: ignore[no-any-return]

@@ -205,6 +205,14 @@ def test_axes_of_vectors():
 KRON = [((2, 3), (4, 5)), ((2,), (3, 4)), ((2, 2, 2), (3,)), ((), (3,)), ((2, 0), (2, 2))]
 
 
+def test_kron_of_times_and_numbers():
+    numbers, times = np.array([1.5, 2.5]), np.array([2, 4, 6], "m8[s]")
+    for left, right in ((numbers, times), (times, numbers)):
+        lazy = wr.kron(wr.from_array(left, chunks=1), wr.from_array(right, chunks=2))
+        assert lazy.dtype == np.kron(left, right).dtype
+        np.testing.assert_array_equal(lazy.compute(), np.kron(left, right))
+
+
 @pytest.mark.parametrize(("left", "right"), KRON)
 def test_kron(left, right):
     a, b = RNG.random(left), RNG.random(right)

@@ -106,6 +106,13 @@ def test_convolve_and_correlate(data):
     close(getattr(wr, name)(pair[0][1], pair[1][1], mode), expected, 1e-5 if expected.dtype == np.float32 else 1e-13)
 
 
+def test_correlations_of_booleans_are_booleans():
+    line, filter_ = np.array([True]), np.array([False, True, False, True])
+    correlation = wr.correlate(wr.from_array(line), filter_, "same").compute()
+    assert correlation.dtype == bool
+    np.testing.assert_array_equal(correlation, np.correlate(line, filter_, "same"))
+
+
 def test_zeros_outside_are_not_multiplied():
     """Infinity at an edge doesn't make NaN there."""
     x, v = np.array([1.0, 2, 3, 4]), np.array([np.inf, 1.0])

@@ -114,6 +114,12 @@ def test_errors_of_traces_and_products_name_the_function() -> None:
         operands = texts[0], wr.ones(2)
         with pytest.raises(wr.DTypeError, match=f"^{name}: operands"):
             function(name)(*operands)
+    times = wr.from_array(np.array([1, 2, 3], "m8[s]"))
+    for other in (times, np.array([1, 2, 3], "M8[s]")):
+        with pytest.raises(wr.DTypeError, match=r"^cross: operands"):
+            wr.cross(times, other)
+    with pytest.raises(wr.DTypeError, match=r"^unwrap: argument 'p'"):
+        wr.unwrap(times)
     with pytest.raises(wr.DTypeError, match=r"^inner: operands"):
         wr.inner(texts[0, 0], wr.ones(()))
     for name in ("dot", "vdot", "inner"):
