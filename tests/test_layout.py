@@ -31,7 +31,7 @@ RESULT_FIELDS = {"ml/search/results.py: told"}
 """Fields that users read under such a name: of a search's `history_`."""
 BLOCKS = "windrow.workers.kernels.blocks"
 BLOCK = r"([a-z]+\.[a-z0-9]+|planned):[a-z_]*\*?"
-HEAVY = ("mpi4py", "numba", "matplotlib", "networkx", "scipy", "sklearn", "tensorflow", "dask")
+HEAVY = ("asyncio", "mpi4py", "numba", "matplotlib", "networkx", "scipy", "sklearn", "tensorflow", "dask")
 
 
 def name(path: Path) -> str:

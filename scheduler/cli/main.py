@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import io
 import os
 import shlex
@@ -57,14 +56,7 @@ def main(arguments: Sequence[str] | None = None, names: Names = dict) -> int:
 
 def version() -> str:
     """Return Windrow's version."""
-    package = __name__.partition(".")[0]
-    own_version = getattr(sys.modules.get(package), "__version__", None)
-    if own_version is not None:
-        return str(own_version)
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "(not installed)"
+    return str(sys.modules[__name__.partition(".")[0]].__version__)
 
 
 @contextlib.contextmanager

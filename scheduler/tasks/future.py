@@ -3,9 +3,9 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-import asyncio
 import concurrent.futures
 import contextlib
+import importlib
 import threading
 import traceback
 import weakref
@@ -406,6 +406,7 @@ class Future(concurrent.futures.Future[Any]):
         return self._wait().__await__()
 
     async def _wait(self) -> Any:
+        asyncio = importlib.import_module("asyncio")  # which every process would take long to import
         with contextlib.nullcontext() if self.done() else waiting():
             if self.done() and self._result is THERE:
                 with contextlib.suppress(Exception):

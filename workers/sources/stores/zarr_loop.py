@@ -7,8 +7,8 @@ waits for a computation.
 
 from __future__ import annotations
 
-import asyncio
 import functools
+import importlib
 import io
 import os
 import pickle
@@ -22,6 +22,7 @@ from ....graph.errors import ClusterError
 from ...rank.output import in_task
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Iterator
 
 BOUND = b"FsspecStore"
@@ -50,7 +51,7 @@ def part_loops() -> None:
         if in_task() or _thread.depth:
             return _readers_loop()
         usual: asyncio.AbstractEventLoop = choose()
-        return _readers_loop() if asyncio._get_running_loop() is usual else usual
+        return _readers_loop() if _running_loop() is usual else usual
 
     with _guard:
         if sync._get_loop is choose:
@@ -76,7 +77,7 @@ def check_loop() -> None:
     ClusterError
         It is the thread of the loop of readers.
     """
-    running = asyncio._get_running_loop()
+    running = _running_loop()
     if running is None:
         return
     part_loops()
@@ -105,10 +106,16 @@ def own_copy(pickled: bytes) -> Any:
     return _Apart(io.BytesIO(pickled)).load()
 
 
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the event loop that runs in this thread: none before asyncio, which takes long to import, is there."""
+    loaded: Any = sys.modules.get("asyncio")
+    return None if loaded is None else loaded._get_running_loop()
+
+
 def _readers_loop() -> asyncio.AbstractEventLoop:
     with _guard:
         if not _loops:
-            loop = asyncio.new_event_loop()
+            loop: asyncio.AbstractEventLoop = importlib.import_module("asyncio").new_event_loop()
             threads = sys.modules["zarr"].config.get("threading.max_workers", None) if "zarr" in sys.modules else None
             if threads is not None:
                 loop.set_default_executor(ThreadPoolExecutor(threads, "windrow-zarr"))
