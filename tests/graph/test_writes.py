@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.pairs import pairs
 from windrow.graph.lowering.lower import lower
 
 ROWS, COLUMNS = 80, 70
@@ -17,9 +18,10 @@ def stages(x):
     return lower([x.expr], lambda token: False)
 
 
-@pytest.mark.parametrize("chunks", [-1, 30, (7, 70)])
-@pytest.mark.parametrize("part", [slice(None), slice(3, -2), slice(1, None, 2)])
-@pytest.mark.parametrize("along", [0, 1])
+@pytest.mark.parametrize(
+    ("chunks", "part", "along"),
+    pairs([-1, 30, (7, 70)], [slice(None), slice(3, -2), slice(1, None, 2)], [0, 1]),
+)
 def test_lines_in_a_loop_are_joined(chunks, part, along):
     x = np.random.default_rng(0).normal(size=(ROWS, COLUMNS))
     a, out, wanted = (

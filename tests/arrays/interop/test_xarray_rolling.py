@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.pairs import pairs
 
 xr = pytest.importorskip("xarray")
 
@@ -25,9 +26,7 @@ def lazy(array, **chunks):
     return array.chunk(chunks, chunked_array_type="windrow")
 
 
-@pytest.mark.parametrize("kind", ["f4", "i4", "bool"])
-@pytest.mark.parametrize("window", [1, 5, 28, 60])
-@pytest.mark.parametrize("chunk", [1, 7, -1])
+@pytest.mark.parametrize(("kind", "window", "chunk"), pairs(["f4", "i4", "bool"], [1, 5, 28, 60], [1, 7, -1]))
 def test_windows_are_those_of_numpys_arrays(kind, window, chunk):
     plain = field(kind)
     given = lazy(plain, t=chunk, y=3)

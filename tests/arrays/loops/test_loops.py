@@ -12,6 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.pairs import pairs
 
 
 def plainly(begin, end, body, x):
@@ -188,9 +189,9 @@ def counted(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("how", ["compiled", "interpreted", "messages"])
-@pytest.mark.parametrize("body", LOCAL, ids=lambda body: body.__name__)
-@pytest.mark.parametrize("chunks", [(10, 31), (5, 4)], ids=["rows", "squares"])
+@pytest.mark.parametrize(
+    ("how", "body", "chunks"), pairs(["compiled", "interpreted", "messages"], LOCAL, [(10, 31), (5, 4)])
+)
 def test_local_bodies_run_as_gangs_with_the_same_bits(counted, monkeypatch, body, how, chunks):
     monkeypatch.setattr("windrow.arrays.loops.gangs.MAPPED", how != "messages")
     x = wr.from_array(np.random.default_rng(1).random((41, 31)), chunks=chunks)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.arrays import close
+from support.pairs import pairs
 
 GENERATOR = np.random.default_rng(3)
 LINE = GENERATOR.standard_normal(60)
@@ -339,9 +340,10 @@ def test_chunks_of_windows_hardly_grow():
         wr.sliding_window_view(x, 3)
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "bool"])
-@pytest.mark.parametrize("chunks", [(500, 6), (64, 4), (7, 6)])
-@pytest.mark.parametrize("length", [33, 64, 499, 500])
+@pytest.mark.parametrize(
+    ("dtype", "chunks", "length"),
+    pairs(["f4", "f8", "i2", "bool"], [(500, 6), (64, 4), (7, 6)], [33, 64, 499, 500]),
+)
 def test_sums_and_extremes_of_long_windows(dtype, chunks, length):
     values = np.random.default_rng(3).normal(1, 0.5, (500, 6)).astype(dtype)
     if np.dtype(dtype).kind == "f":

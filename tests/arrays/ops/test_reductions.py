@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.pairs import pairs
 from windrow.workers.kernels import reductions
 
 NAMES = [
@@ -59,9 +60,7 @@ def check(name, data, chunks, axis, keepdims, **keywords):
     np.testing.assert_allclose(made, expected, rtol=rtol, atol=1e-12 if rtol else 0)
 
 
-@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2), (0, 1, 2), ()])
-@pytest.mark.parametrize("dtype", list(DATA))
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "dtype", "axis"), pairs(NAMES, list(DATA), [None, 0, 1, -1, (0, 2), (0, 1, 2), ()]))
 def test_reduction(name, dtype, axis):
     if name.startswith("arg") and isinstance(axis, tuple):
         return

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import windrow as wr
+from support.pairs import pairs
 from windrow.scheduler.shared.pages import applying
 from windrow.workers.shared.pages.positions import pages_of
 
@@ -325,9 +326,9 @@ def test_a_version_that_is_gone_says_so_and_gives_no_zeros():
         read[4]
 
 
-@pytest.mark.parametrize("apart", [True, False])
-@pytest.mark.parametrize("shape", [(), (1,), (7,), (6000, 1), (6000, 7)], ids=str)
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+@pytest.mark.parametrize(
+    ("apart", "shape", "dtype"), pairs([True, False], [(), (1,), (7,), (6000, 1), (6000, 7)], ["f4", "f8", "i8"])
+)
 def test_very_many_additions_are_made_in_their_order(apart, shape, dtype):
     """Columns of positions that have ranges of their own are added one after the other: to the same bits."""
     rng = np.random.default_rng(0)

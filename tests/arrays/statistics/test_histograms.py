@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.arrays import same
+from support.pairs import pairs
 from windrow.scheduler.session.cluster import session
 from windrow.workers.kernels.blocks.statistics import histograms
 
@@ -164,9 +165,10 @@ def test_histogramdd():
         wr.histogramdd([np.ones(3), np.ones(4)])
 
 
-@pytest.mark.parametrize("chunks", [-1, 30, ((1, 90, 9),)])
-@pytest.mark.parametrize("minlength", [0, 5, 200, 3000, 1 << 17])
-@pytest.mark.parametrize("top", [3, 100, 1500, 70_000])
+@pytest.mark.parametrize(
+    ("top", "minlength", "chunks"),
+    pairs([3, 100, 1500, 70_000], [0, 5, 200, 3000, 1 << 17], [-1, 30, ((1, 90, 9),)]),
+)
 def test_bincount(top, minlength, chunks):
     data = RNG.integers(0, top, 100)
     x = wr.from_array(data, chunks=chunks)

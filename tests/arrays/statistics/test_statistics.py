@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.arrays import same
+from support.pairs import pairs
 
 RNG = np.random.default_rng(5)
 PLAIN = RNG.uniform(0.5, 1.5, (7, 5, 6))
@@ -38,9 +39,10 @@ def tolerance(dtype):
     return {"f2": 1e-2, "f4": 1e-5}.get(np.dtype(dtype).str[1:], 1e-12)
 
 
-@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), ()])
-@pytest.mark.parametrize("dtype", list(DATA))
-@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd"])
+NANS = ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd"]
+
+
+@pytest.mark.parametrize(("name", "dtype", "axis"), pairs(NANS, list(DATA), [None, 0, -1, (0, 2), ()]))
 def test_reductions_pass_over_nan(name, dtype, axis):
     data = DATA[dtype]
     if dtype == "c16" and name in ("nanvar", "nanstd"):
