@@ -14,11 +14,15 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from support.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 settings.register_profile("windrow", max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "30")), deadline=None)
 settings.load_profile("windrow")
@@ -59,10 +63,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda x: id(x) not in grouped)
 
 
-def pytest_collection_finish() -> None:
-    """Leave the modules imported by now out of every garbage collection: there are a million objects of theirs."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave what is imported here out of every garbage collection: there are a million objects."""
+    gc.disable()
+    result = yield
     gc.collect()
     gc.freeze()
+    gc.enable()
+    return result
 
 
 class Reruns:

@@ -53,8 +53,8 @@ def run(launch, ranks: int, words: str, environment: dict[str, str]):
     (0, "middle", {"THREADS": "1"}),
     (0, "together", {"PLANS": "0", "JIT": "off"}),
     (0, "fortran", {"JIT": "on"}),
-    (0, "persist", {"PLANS": "0", "JIT": "on"}),
     slow=(
+        (0, "persist", {"PLANS": "0", "JIT": "on"}),
         (0, "persist", {}),
         (0, "middle", {}),
         (0, "together", {}),
@@ -80,10 +80,10 @@ ALL = "persist middle together"
     (5, "", {"TRANSPORT": "service"}),
     (3, ALL, {"TRANSPORT": "map"}),
     (2, ALL, {"TRANSPORT": "get"}),
-    (3, ALL, {"TRANSPORT": "service"}),
     (5, "persist kill", {"TRANSPORT": "map"}),
     (5, "persist kill", {"TRANSPORT": "service"}),
     slow=(
+        (3, ALL, {"TRANSPORT": "service"}),
         *((ranks, "", {}) for ranks in (1, 2, 3, 5)),
         (3, "persist", {"PLANS": "0"}),
         (3, "", {"JIT": "on"}),
