@@ -22,6 +22,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import replace
+from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -62,15 +63,22 @@ NUMBERS = 8
 """Programs of a stage that are kept, each with other scalars."""
 
 
+class _Untemplated(Enum):
+    """Why a structure has no template."""
+
+    NEW = "it has come once"
+    UNFIT = "what it is lowered to can't be kept"
+
+
 class PlanCache:
     """Remembers how graphs were lowered, by structure: those that were used last."""
 
     def __init__(self) -> None:
-        self._templates: OrderedDict[Hashable, Template | None] = OrderedDict()
+        self._templates: OrderedDict[Hashable, Template | _Untemplated] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return sum(template is not None for template in self._templates.values())
+        return sum(isinstance(known, Template) for known in self._templates.values())
 
     def lower(self, roots: list[Expr], stored: Callable[[str], bool], most: int, room: int = UNBOUNDED) -> list[Stage]:
         """Return the stages of some expressions; see `lower.lower`. 0 remembers nothing; `room` is always the same."""
@@ -80,7 +88,7 @@ class PlanCache:
         foreign = any(root.foreign for root in roots)
         nodes = [] if foreign else list(walk(roots, lambda node: stored(node.token)))
         if foreign or len(nodes) > NODES:
-            return make(recall_stage)
+            return make(_recaller())
         return self.recall(roots, nodes, stored, most, make)
 
     def recall(
@@ -90,21 +98,27 @@ class PlanCache:
         stored: Callable[[str], bool],
         most: int,
         make: Callable[[], list[Stage]],
+        rewritten: bool = False,
     ) -> list[Stage]:
-        """Return the stages of a graph of these nodes: those of its structure, or those made now; `most` are kept."""
+        """Return the stages of a graph of these nodes: those of its structure, or those made now; `most` are kept.
+
+        A stage that is `rewritten`, since its graph is lowered in several passes, doesn't come a second time by that.
+        """
         key = _structure(roots, nodes, stored)
         with self._lock:
-            known = key in self._templates
-            template = self._templates.setdefault(key, None)
+            known = self._templates.get(key)
+            if known is None:
+                self._templates[key] = _Untemplated.NEW
             self._templates.move_to_end(key)
             while len(self._templates) > most:
                 self._templates.popitem(last=False)
-        if template is not None:
-            return template.fill(nodes)
+        if isinstance(known, Template):
+            return known.fill(nodes)
         stages = make()
-        if known and (new_template := _make_template(key, roots, nodes, stages)) is not None:
+        if known is _Untemplated.NEW and not rewritten:
+            template = _make_template(key, roots, nodes, stages) or _Untemplated.UNFIT
             with self._lock:
-                self._templates[key] = new_template
+                self._templates[key] = template
         return stages
 
 
@@ -112,12 +126,24 @@ _stages = PlanCache()
 """Of stages, each as a graph of its own."""
 
 
-def recall_stage(writer: StageWriter) -> Stage:
-    """Return a stage, from one of its structure where there is one."""
+def _recaller() -> Callable[[StageWriter], Stage]:
+    """Return what recalls the stages of one graph, some of which are written several times."""
+    written: set[str] = set()
+
+    def recall(writer: StageWriter) -> Stage:
+        rewritten = writer.root.token in written
+        written.add(writer.root.token)
+        return recall_stage(writer, rewritten)
+
+    return recall
+
+
+def recall_stage(writer: StageWriter, rewritten: bool = False) -> Stage:
+    """Return a stage, from one of its structure where there is one; see `PlanCache.recall`."""
     nodes = list(walk([writer.root], lambda node: writer.is_input(node.token)))
     if not all(_is_told(node, writer) for node in nodes):
         return writer.stage()
-    (stage,) = _stages.recall([writer.root], nodes, writer.is_input, STAGES, lambda: [writer.stage()])
+    (stage,) = _stages.recall([writer.root], nodes, writer.is_input, STAGES, lambda: [writer.stage()], rewritten)
     return stage
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from windrow.graph.lowering import plan_cache
 from windrow.graph.lowering.lower import lower
 from windrow.graph.lowering.plan_cache import PlanCache
 from windrow.graph.lowering.stage import Stage, relations
@@ -125,6 +126,30 @@ def test_users_functions_and_large_graphs_are_lowered_each_time():
         fine = wr.arange(5000 * 40_000, chunks=40_000) + turn
         prepared.lower([fine.expr], nothing, 8)
     assert len(prepared) == 0
+
+
+def test_what_cannot_be_kept_is_tried_once(monkeypatch):
+    tries = []
+    monkeypatch.setattr(plan_cache, "dump", lambda *content: tries.append(content) or b"0" * (1 << 21))
+    prepared = PlanCache()
+    for turn in range(4):
+        prepared.lower([(array(turn) + turn).expr], nothing, 8)
+    assert (len(tries), len(prepared)) == (1, 0)
+
+
+def test_a_stage_that_is_written_in_several_passes_has_come_once(monkeypatch):
+    def lower_twice(*arguments):
+        lower(*arguments)
+        return lower(*arguments)
+
+    monkeypatch.setattr(plan_cache, "_stages", PlanCache())
+    monkeypatch.setattr(plan_cache, "lower", lower_twice)
+    kept = []
+    for turn in range(3):
+        x = array(turn)
+        PlanCache().lower([wr.map_blocks(np.negative, x).expr, (x + turn).expr], nothing, 8)
+        kept.append(len(plan_cache._stages))
+    assert kept[0] == 0 < kept[1] == kept[2]
 
 
 def test_only_the_last_are_remembered():
