@@ -113,6 +113,15 @@ class LostWrite(UserWarning):
     """
 
 
+class InWords(str):
+    """What came, where it is described: `bad` doesn't quote it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def bad(operation: str, argument: str, got: object, expected: str) -> str:
     """Return the text of a message about a bad argument: operation, argument, what came, what was expected."""
     return f"{operation}: argument {argument!r} is {got!r}; expected {expected}"

@@ -19,6 +19,8 @@ KEYWORDS = {
     "threads_per_worker": "windrow.Cluster(threads=…) says how many threads a rank has",
     "nthreads": "windrow.Cluster(threads=…) says how many threads a rank has",
     "processes": "windrow.Cluster(ranks=…) is what starts processes",
+    "max_workers": "as many calls run at once as the cluster has threads; windrow.Cluster(ranks=…, threads=…) says how "
+    "many, and cores= how many of them each call takes",
     "memory": "windrow.plan(x, memory=…) looks for chunks that fit, windrow.Cluster(memory=…) is how much there is",
     "ranks": "windrow.plan(x, ranks=…) looks for chunks that suit so many, windrow.Cluster(ranks=…) starts them",
     "memory_limit": "windrow.Cluster(memory=…) says how many bytes chunks may take on all ranks",

@@ -11,7 +11,7 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
-from ..graph.keyword_hints import near
+from ..arrays.interop.spaces import missing
 from .fitted import Fitted, over_rows
 from .plots import plot_history
 from .threads import set_threads
@@ -24,9 +24,15 @@ __all__ = [
     "Fitted",
     "History",
     "Sequential",
+    "cluster",
+    "decomposition",
     "distribute",
+    "linear_model",
+    "naive_bayes",
+    "neural_network",
     "over_rows",
     "plot_history",
+    "preprocessing",
     "search",
     "train",
 ]
@@ -40,26 +46,7 @@ _LATER = {
 """Modules that need scikit-learn or Keras; imported when they are first used."""
 
 
-def __getattr__(name: str) -> Any:
-    if name == "search":
-        return importlib.import_module(".search", __name__)
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name], __name__), name)
-    meant = near(name, __all__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f"; {meant}" if meant else ""), name=name)
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-_LEARN = (
-    "averaging.averageable",
-    "averaging.averaged",
-    "averaging.fits",
-    "averaging.training",
-    "averaging.validation",
-    "averaging.work",
+_SPACES = (
     "cluster",
     "decomposition",
     "linear_model",
@@ -68,7 +55,28 @@ _LEARN = (
     "preprocessing",
     "search",
 )
+_LEARN = (
+    "averaging.averageable",
+    "averaging.averaged",
+    "averaging.fits",
+    "averaging.training",
+    "averaging.validation",
+    "averaging.work",
+    *_SPACES,
+)
 """Modules that need scikit-learn."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SPACES:
+        return importlib.import_module(f".{name}", __name__)
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name], __name__), name)
+    return missing("ml", name)
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 class _Lacking:

@@ -10,12 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays.base import ArrayBase, make
 from ..arrays.execution.compute import persist
+from ..arrays.interop.spaces import publish_space
 from ..arrays.user_functions.travel.pickling import payload
 from ..graph.chunks.grid import Grid
 from ..graph.errors import ShapeError, bad
 from ..graph.expr import names
 from ..graph.kinds.mapping import MapBlocks
-from ..workers.public_api import publish, warn
+from ..workers.public_api import warn
 from .docstrings import ESTIMATORS
 from .estimators.lloyd import costs, distances, farthest, nearest, sums
 from .fitted import Lazily
@@ -239,4 +240,4 @@ def _scalable(arrays: list[Array], k: int, rng: np.random.Generator) -> Values:
 
 
 ESTIMATORS.fill(__name__)
-publish(__name__)
+publish_space(__name__, "ml.cluster")

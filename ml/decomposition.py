@@ -9,9 +9,9 @@ from sklearn import decomposition as own
 from sklearn.utils import check_random_state
 
 from ..arrays.execution.compute import compute
+from ..arrays.interop.spaces import publish_space
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, bad
-from ..workers.public_api import publish
 from .docstrings import ESTIMATORS
 from .estimators.directions import EXACT, Directions, RandomDirections, exact_directions, random_directions
 from .fitted import Lazily
@@ -197,4 +197,4 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
 
 
 ESTIMATORS.fill(__name__)
-publish(__name__)
+publish_space(__name__, "ml.decomposition")

@@ -16,7 +16,7 @@ from ..arrays.ops.elementwise.functions import where
 from ..arrays.ops.elementwise.ufuncs import equal
 from ..arrays.user_functions.travel.pickling import payload
 from ..graph.chunks.grid import Axis, Grid
-from ..graph.errors import ArgumentError, DTypeError, bad
+from ..graph.errors import ArgumentError, DTypeError, InWords, bad
 from ..graph.expr.origin import publish as publish_code
 from ..graph.kinds.mapping import MapBlocks
 from ..workers.public_api import guard, publish
@@ -52,7 +52,9 @@ def check_instance(operation: str, estimator: Any) -> None:
     """Raise where an estimator's class was given in place of an estimator."""
     if isinstance(estimator, type):
         name = estimator.__name__
-        raise ArgumentError(bad(operation, "estimator", f"the class {name}", f"an estimator, such as {name}()"))
+        raise ArgumentError(
+            bad(operation, "estimator", InWords(f"the class {name}"), f"an estimator, such as {name}()")
+        )
 
 
 def of_model(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -237,7 +239,9 @@ def _rows_in_memory(own: Any) -> Any:
     def partial_fit(self: Any, X: Any, *args: Any, **keywords: Any) -> Any:
         if any(isinstance(v, ArrayBase) for v in (X, *args, *keywords.values())):
             name = f"{type(self).__name__}.partial_fit"
-            raise ArgumentError(bad(name, "X", "a Windrow array", "rows in memory; fit learns from all chunks"))
+            raise ArgumentError(
+                bad(name, "X", InWords("a Windrow array"), "rows in memory; fit learns from all chunks")
+            )
         return own(self, X, *args, **keywords)
 
     return partial_fit

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn import linear_model as own
 
 from ..arrays.execution.compute import compute
+from ..arrays.interop.spaces import publish_space
 from ..graph.errors import ArgumentError, bad
-from ..workers.public_api import publish
 from .averaging.fits import FitsByAveraging
 from .docstrings import ESTIMATORS
 from .estimators.logistic import LogisticRegression
@@ -313,4 +313,4 @@ class Perceptron(FitsByAveraging, own.Perceptron):
 
 
 ESTIMATORS.fill(__name__)
-publish(__name__)
+publish_space(__name__, "ml.linear_model")

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from ..arrays.execution.compute import compute, persist
-from ..graph.errors import ArgumentError, BadValue, bad
-from ..workers.public_api import publish
+from ..arrays.interop.spaces import publish_space
+from ..graph.errors import ArgumentError, BadValue, InWords, bad
 from .docstrings import ESTIMATORS
 from .fitted import Supervised
 from .rows import beside, check_weights, finite, is_lazy, labels_of, learn_names, same_features, samples, total, weights
@@ -324,7 +324,7 @@ class CategoricalNB(_ByClass, own.CategoricalNB):
         finite(name, X=most - least)
         if (least < 0).any():
             negative = f"integers from 0 on. Negative values in data passed to {name}"
-            raise BadValue(bad(name, "X", f"{least.min()} at the least", negative))
+            raise BadValue(bad(name, "X", InWords(f"{least.min()} at the least"), negative))
         earlier = None if first else (self.class_count_, self.category_count_)
         if earlier is not None:
             most = np.maximum(most, self.n_categories_ - 1)
@@ -344,4 +344,4 @@ class CategoricalNB(_ByClass, own.CategoricalNB):
 
 
 ESTIMATORS.fill(__name__)
-publish(__name__)
+publish_space(__name__, "ml.naive_bayes")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sklearn import neural_network as own
 
-from ..workers.public_api import publish
+from ..arrays.interop.spaces import publish_space
 from .averaging.fits import FitsByAveraging
 
 __all__ = ["MLPClassifier", "MLPRegressor"]
@@ -55,4 +55,4 @@ class MLPRegressor(FitsByAveraging, own.MLPRegressor):
     """
 
 
-publish(__name__)
+publish_space(__name__, "ml.neural_network")

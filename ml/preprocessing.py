@@ -9,10 +9,10 @@ from sklearn import preprocessing as own
 from sklearn.base import clone
 
 from ..arrays.execution.compute import compute
+from ..arrays.interop.spaces import publish_space
 from ..arrays.ops.elementwise.functions import where
 from ..arrays.ops.elementwise.ufuncs import isnan
 from ..graph.errors import BadValue, bad
-from ..workers.public_api import publish
 from .docstrings import ESTIMATORS
 from .fitted import Lazily
 from .rows import check_weights, finite, is_lazy, learn_names, same_features, samples, weights
@@ -284,4 +284,4 @@ def _extremes(operation: str, array: Array) -> tuple[Values, Values]:
 
 
 ESTIMATORS.fill(__name__)
-publish(__name__)
+publish_space(__name__, "ml.preprocessing")

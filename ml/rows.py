@@ -18,7 +18,7 @@ from ..arrays.execution.compute import compute
 from ..arrays.sorting import unique_values
 from ..arrays.user_functions.travel.pickling import payload
 from ..graph.chunks.grid import Axis, Grid
-from ..graph.errors import ArgumentError, BadValue, DTypeError, ShapeError, bad
+from ..graph.errors import ArgumentError, BadValue, DTypeError, InWords, ShapeError, bad
 from ..graph.kinds.mapping import MapBlocks
 from ..graph.kinds.source import Full
 from ..workers.public_api import warn
@@ -43,7 +43,7 @@ def is_lazy(*values: Any) -> bool:
 def samples(operation: str, X: Any, *, floats: bool = True) -> Array:
     """Return X as an array of (rows, features), of float32 or float64, whose chunks have whole rows."""
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise ArgumentError(bad(operation, "X", f"a sparse {type(X).__name__}", "a dense array: X.toarray()"))
+        raise ArgumentError(bad(operation, "X", InWords(f"a sparse {type(X).__name__}"), "a dense array: X.toarray()"))
     array = as_array_nocopy(operation, "X", X)
     if array.ndim != 2:
         reshape = ". Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
@@ -181,7 +181,7 @@ def check_signs(operation: str, least: Any) -> None:
     """Raise if the least weight is negative: with negative weights a loss may have no minimum."""
     if least < 0:
         expected = "0 or more for each row: Negative values in data passed to `sample_weight`"
-        raise BadValue(bad(operation, "sample_weight", f"{float(least)!r} at the least", expected))
+        raise BadValue(bad(operation, "sample_weight", InWords(f"{float(least)!r} at the least"), expected))
 
 
 def labels_of(operation: str, target: Array, least: int = 2) -> Values:

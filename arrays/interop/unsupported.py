@@ -51,6 +51,10 @@ SPACES = {
 }
 
 ELSE = "not there yet: compute() first, or map_blocks()"
+FUNCTION = "compute() first, or map_blocks()"
+DISTRIBUTION = "map_blocks() calls a distribution's methods for each chunk, and windrow.random draws from many"
+ESTIMATOR = "fit it to computed rows, and windrow.ml.Fitted(model) predicts lazily"
+SEARCH = "it runs on ranks within joblib.parallel_config('windrow')"
 
 METHODS = {
     "tofile": "to_npy() and save() write files",
@@ -65,11 +69,39 @@ MEMORY = "chunks have no common memory: compute() first"
 
 
 def reason(name: str, space: str) -> str:
-    """Tell why a function isn't there."""
+    """Tell why a function of NumPy's isn't there."""
     for text, names in REASONS:
         if name in names.split():
             return text
     return SPACES.get(space, ELSE)
+
+
+def _in_numpy(name: str, space: str) -> str:
+    if not hasattr(getattr(np, space, None) if space else np, name):
+        return ""
+    return f"those of NumPy that are like it are not here: {reason(name, space)} (see docs/operations.md)"
+
+
+def _in_scipy(name: str, space: str) -> str:
+    original = getattr(importlib.import_module(f"scipy.{space}"), name, None)
+    why = DISTRIBUTION if hasattr(original, "rvs") else FUNCTION
+    return "" if original is None else f"SciPy's is not here: {why}"
+
+
+def _in_sklearn(name: str, space: str) -> str:
+    module = importlib.import_module("sklearn." + {"search": "model_selection"}.get(space, space))
+    original = getattr(module, name, None)
+    why = FUNCTION if not hasattr(original, "fit") else SEARCH if space == "search" else ESTIMATOR
+    return "" if original is None else f"scikit-learn's is not here: {why}"
+
+
+def _elsewhere(name: str, space: str) -> str:
+    """Tell why a name that the library has whose names a module bears isn't there; nothing where it hasn't."""
+    if space in ("ndimage", "signal", "stats"):
+        return _in_scipy(name, space)
+    if space.startswith("ml."):
+        return _in_sklearn(name, space.removeprefix("ml."))
+    return _in_numpy(name, space)
 
 
 def missing_function(name: str, space: str) -> AttributeError:
@@ -82,8 +114,10 @@ def missing_function(name: str, space: str) -> AttributeError:
         pass
     elif name in FUNCTIONS:
         text += f"; {FUNCTIONS[name]}"
-    elif hasattr(getattr(np, space, None) if space else np, name):
-        text += f"; those of NumPy that are like it are not here: {reason(name, space)} (see docs/operations.md)"
+    elif meant and space.startswith("ml"):
+        text += f"; {meant}"
+    elif why := _elsewhere(name, space):
+        text += f"; {why}"
     elif meant:
         text += f"; {meant}"
     return AttributeError(text, name=name)

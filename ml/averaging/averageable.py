@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
+from ...graph.errors import ArgumentError, BadValue, InWords, ShapeError, bad
 from ..training.state import StateLayout
 from .alternatives import suggest_alternative
 
@@ -115,12 +115,12 @@ class Averageable:
             return 0
         known, now = (np.asarray(getattr(one, "classes_", 0)) for one in (start, template))
         if not np.array_equal(known, now):
-            raise BadValue(bad(operation, "y", f"labels of the classes {now}", f"the classes before: {known}"))
+            raise BadValue(bad(operation, "y", InWords(f"labels of the classes {now}"), f"the classes before: {known}"))
         state, own = self.state(start), self.own(start)
         layouts = [StateLayout.of(s) for s in (self.state(template), state, self.own(template), own)]
         shapes = [(layout.structure, [leaf.shape for leaf in layout.leaves]) for layout in layouts]
         if shapes[0] != shapes[1]:
-            came = f"rows for weights of {shapes[0][1]}"
+            came = InWords(f"rows for weights of {shapes[0][1]}")
             raise ShapeError(bad(operation, "X", came, f"rows as before, whose weights are of {shapes[1][1]}"))
         if shapes[2] != shapes[3]:  # another solver's
             own = self.own(template)

@@ -53,7 +53,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
     epochs : int
         Passes over all rows.
     shards : int, optional
-        None: the number of ranks when `fit` is called (of threads, on the embedded engine).
+        None: the number of ranks when `fit` is called (of threads, on the embedded engine). At most one for each row.
     shuffle : bool
         Whether rows are shuffled over all shards at first (for classifiers so that each shard has each class in its
         share), and within shards in each epoch.

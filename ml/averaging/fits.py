@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ...graph.errors import ArgumentError, bad
+from ...graph.errors import ArgumentError, InWords, bad
 from ..fitted import Supervised, of_model
 from ..rows import is_lazy, learn_names
 from ..training.averages import Averaging
@@ -74,7 +74,9 @@ class FitsByAveraging(Supervised):
             return self
         name = f"{type(self).__name__}.fit"
         if args or keywords:
-            raise ArgumentError(bad(name, next(iter(keywords), "coef_init"), "a value", "none for Windrow arrays"))
+            raise ArgumentError(
+                bad(name, next(iter(keywords), "coef_init"), InWords("a value"), "none for Windrow arrays")
+            )
         params = self.get_params(deep=False)  # type: ignore[attr-defined]
         how = {"tol": params["tol"], "patience": params["n_iter_no_change"], "epochs": params["max_iter"]}
         return self._learn("fit", X, y, sample_weight, start=self if params["warm_start"] else None, **how)

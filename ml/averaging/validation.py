@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from ...arrays.execution.compute import compute
-from ...graph.errors import BadValue, bad
+from ...graph.errors import BadValue, InWords, bad
 from ...workers.public_api import warn
 from ..rows import beside, check_numbers, labels_as, samples
 
@@ -99,7 +99,7 @@ def _classes(name: str, estimator: Any, labels: Values) -> Any:
     if labels.ndim == 1:
         classes = np.unique(labels)
         if len(classes) < 2:
-            raise BadValue(bad(name, "y", f"1 class ({classes[0]})", "at least 2 classes"))
+            raise BadValue(bad(name, "y", InWords(f"1 class ({classes[0]})"), "at least 2 classes"))
         return classes
     if estimator.__sklearn_tags__().target_tags.single_output:  # labels for each row, in columns of zeros and ones
         return np.arange(labels.shape[1])
@@ -111,7 +111,7 @@ def _among(name: str, labels: Values, known: Any) -> Any:
     distinct = np.unique(labels)
     other = distinct[~np.isin(distinct, known)] if labels.ndim == 1 else distinct[:0]
     if len(other):
-        raise BadValue(bad(name, "y", f"labels with {other[0]!s}", f"labels of the classes {list(known)}"))
+        raise BadValue(bad(name, "y", InWords(f"labels with {other[0]!s}"), f"labels of the classes {list(known)}"))
     return known
 
 

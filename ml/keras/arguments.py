@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays.base import ArrayBase, as_array, make
 from ...arrays.user_functions.travel.pickling import payload
 from ...graph.chunks.grid import Grid
-from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.errors import ArgumentError, InWords, ShapeError, bad
 from ...graph.kinds.mapping import MapBlocks
 from ..rows import whole_rows
 from .inference import column
@@ -75,7 +75,7 @@ def weights_of(class_weight: Any, y: Any, sample_weight: Any) -> Any:
         )
     labels = column(as_array("fit", "y", y))
     if labels.dtype.kind not in "biuf":
-        raise ArgumentError(bad("fit", "class_weight", f"given with y of {labels.dtype}", "y of numbers"))
+        raise ArgumentError(bad("fit", "class_weight", InWords(f"given with y of {labels.dtype}"), "y of numbers"))
     labels = whole_rows(labels)
     classes = np.array(sorted(class_weight), np.int64)
     task = _Weigh(classes, np.array([class_weight[c] for c in classes.tolist()], np.float32))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays.execution.compute import compute
 from ...graph.arguments import check_integer
-from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
+from ...graph.errors import ArgumentError, BadValue, InWords, ShapeError, bad
 
 if TYPE_CHECKING:
     from ..training.shards import Shards
@@ -31,11 +31,13 @@ def check_compiled(model: Any, operation: str) -> None:
     check_model(model, operation)
     expected = "a compiled Keras model, with a loss"
     if getattr(model, "optimizer", None) is None:
-        raise ArgumentError(bad(operation, "model", f"{type(model).__name__} that isn't compiled", expected))
+        raise ArgumentError(bad(operation, "model", InWords(f"{type(model).__name__} that isn't compiled"), expected))
     keras = importlib.import_module("keras")
     own = any(getattr(type(model), n) is not getattr(keras.Model, n) for n in ("train_step", "compute_loss"))
     if getattr(model, "loss", None) is None and not own:
-        raise ArgumentError(bad(operation, "model", f"{type(model).__name__} compiled without a loss", expected))
+        raise ArgumentError(
+            bad(operation, "model", InWords(f"{type(model).__name__} compiled without a loss"), expected)
+        )
 
 
 def check_model(model: Any, operation: str = "distribute") -> None:
@@ -48,7 +50,7 @@ def check_model(model: Any, operation: str = "distribute") -> None:
         except (AttributeError, ValueError):  # not built yet
             continue
         if isinstance(tensors, list | tuple | dict) and len(tensors) > 1:
-            came = f"{type(model).__name__} of {len(tensors)} {name}"
+            came = InWords(f"{type(model).__name__} of {len(tensors)} {name}")
             raise ArgumentError(bad(operation, "model", came, "a model with one input and one output"))
 
 
@@ -58,7 +60,7 @@ def check_rows(name: str, value: Any) -> None:
     if isinstance(value, dict) or nested:
         keys = f" of {sorted(map(str, value))}" if isinstance(value, dict) else f" of {len(value)} arrays"
         expected = "one array with a row for each sample, for a model with one input and one output"
-        raise ArgumentError(bad("fit", name, f"{type(value).__name__}{keys}", expected))
+        raise ArgumentError(bad("fit", name, InWords(f"{type(value).__name__}{keys}"), expected))
     if value is None or not (hasattr(value, "shape") or isinstance(value, list | tuple)):
         expected = "an array: rows of generators and datasets are to be read into arrays first"
         raise ArgumentError(bad("fit", name, type(value).__name__, expected))
@@ -86,7 +88,7 @@ def check_labels(model: Any, parts: Shards) -> None:
         raise BadValue(bad("fit", "y", y.dtype, f"labels from 0 to {classes - 1}"))
     least, most = compute(y.min(), y.max())
     if not (least >= 0 and most < classes):
-        raise BadValue(bad("fit", "y", f"labels from {least} to {most}", f"labels from 0 to {classes - 1}"))
+        raise BadValue(bad("fit", "y", InWords(f"labels from {least} to {most}"), f"labels from 0 to {classes - 1}"))
 
 
 def held_out(value: Any) -> tuple[Any, Any, Any] | None:
@@ -95,7 +97,7 @@ def held_out(value: Any) -> tuple[Any, Any, Any] | None:
         return None
     if not isinstance(value, list | tuple) or len(value) not in (2, 3):
         came = f"{type(value).__name__} of {len(value)}" if isinstance(value, list | tuple) else type(value).__name__
-        raise ArgumentError(bad("fit", "validation_data", came, "a pair (x, y), or (x, y, sample_weight)"))
+        raise ArgumentError(bad("fit", "validation_data", InWords(came), "a pair (x, y), or (x, y, sample_weight)"))
     check_rows("validation_data", value[0])
     return value[0], value[1], value[2] if len(value) == 3 else None
 
@@ -113,6 +115,6 @@ def check_callbacks(callbacks: Any) -> list[Any]:
         frequency = BY_EPOCH.get(type(callback).__name__)
         if names and (frequency is None or getattr(callback, frequency, "epoch") != "epoch"):
             expected = "callbacks for epochs, since an epoch is one compiled function (Keras's own fit calls them)"
-            came = f"{type(callback).__name__} with {', '.join(names)}"
+            came = InWords(f"{type(callback).__name__} with {', '.join(names)}")
             raise ArgumentError(bad("fit", "callbacks", came, expected))
     return callback_list

@@ -17,10 +17,10 @@ How it is done:
 * Between rungs no trial is in training, so a search can be resumed after each rung.
 """
 
-from ...workers.public_api import publish
+from ...arrays.interop.spaces import publish_space
 from .searches import GridSearch, HalvingSearch, Hyperband, RandomSearch
 
 __all__ = ["GridSearch", "HalvingSearch", "Hyperband", "RandomSearch"]
 
 
-publish(__name__)
+publish_space(__name__, "ml.search")

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...arrays.base import as_array
 from ...arrays.execution.compute import compute
 from ...graph.arguments import check_integer
-from ...graph.errors import ArgumentError, BadValue, WindrowError, bad
+from ...graph.errors import ArgumentError, BadValue, InWords, WindrowError, bad
 from ...scheduler.session.cluster import session
 from ...workers.public_api import warn
 from ..fitted import METHODS, check_instance, of_model, tags_of
@@ -154,7 +154,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         check_instance(operation, self.estimator)
         scorers = self._scoring.scorers.items()
         if y.ndim != 1:
-            raise ArgumentError(bad(operation, "y", f"an array of {y.ndim} axes", "one value for each row"))
+            raise ArgumentError(bad(operation, "y", InWords(f"an array of {y.ndim} axes"), "one value for each row"))
         if not is_classifier(self.estimator):
             return PartialFit.of(operation, self.estimator, None, False, self.seed, scorers), None
         classes = labels_of(operation, y)
@@ -261,7 +261,8 @@ def _warn_of_failures(operation: str, entries: list[TrialEntry], error_score: An
     first = next(t.error for t in wrong[0].told if t.error)
     if len(wrong) == len(entries):
         expected = "parameters with which some trial succeeds"
-        raise BadValue(bad(operation, "estimator", f"one of which all {len(entries)} trials failed: {first}", expected))
+        came = InWords(f"one of which all {len(entries)} trials failed: {first}")
+        raise BadValue(bad(operation, "estimator", came, expected))
     text = f"{operation}: {len(wrong)} of {len(entries)} trials failed, and have the score {error_score}: {first}"
     warn(text, FitFailedWarning)
 

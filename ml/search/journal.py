@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, bad
+from ...graph.errors import ArgumentError, InWords, bad
 
 __all__ = ["Journal"]
 
@@ -39,7 +39,7 @@ class Journal:
             return
         for name in sorted(description.keys() | known.keys()):
             if description.get(name) != known.get(name):
-                came = f"{path} with {name} {known.get(name)}"
+                came = InWords(f"{path} with {name} {known.get(name)}")
                 raise ArgumentError(
                     bad(operation, "resume", came, f"a folder of this search, with {description.get(name)}")
                 )

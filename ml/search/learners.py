@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone, is_regressor
 
 from ...arrays.base import ArrayBase
-from ...graph.errors import ArgumentError, bad
+from ...graph.errors import ArgumentError, InWords, bad
 from ..averaging.averageable import averageable, balanced_weights, is_balanced
 from ..fitted import over_rows, score
 from ..training.state import StateLayout
@@ -156,7 +156,9 @@ class PartialFit:
     def _log_loss(self, model: Any, X: Values, y: Values) -> float:
         if self.classes is None or not hasattr(model, "predict_proba"):
             name = type(model).__name__
-            raise ArgumentError(bad("search", "scoring", "the loss", f"'score': {name} tells no probabilities"))
+            raise ArgumentError(
+                bad("search", "scoring", InWords("the loss"), f"'score': {name} tells no probabilities")
+            )
         shares = np.clip(model.predict_proba(X), TINY, 1)
         return float(-np.log(shares[np.arange(len(X)), np.searchsorted(self.classes, y)]).sum())
 

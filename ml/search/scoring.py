@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.metrics import get_scorer, get_scorer_names
 
-from ...graph.errors import ArgumentError, bad
+from ...graph.errors import ArgumentError, InWords, bad
 
 if TYPE_CHECKING:
     from .trials import FoldMetrics
@@ -77,7 +77,9 @@ class Scoring:
         try:
             return float(score)
         except (TypeError, ValueError) as error:
-            raise ArgumentError(bad(operation, "scoring", f"a function that gave {score!r}", "a number")) from error
+            raise ArgumentError(
+                bad(operation, "scoring", InWords(f"a function that returned {score!r}"), "one that returns a number")
+            ) from error
 
 
 def _scorer(operation: str, scoring: Any) -> Any:

@@ -29,10 +29,11 @@ def random(operation: str, space: Any, count: int, seed: int) -> list[dict[str, 
 
 def _check(operation: str, argument: str, space: Any, *, distributions: bool) -> None:
     parts = [space] if isinstance(space, dict) else space
-    what = "lists of values" + (", or distributions with rvs," if distributions else "")
+    what = "lists of values" + (" or distributions" if distributions else "")
     expected = f"a dict of {what} by the names of parameters, or a list of such dicts"
     if not isinstance(parts, list | tuple) or not parts or not all(isinstance(p, dict) and p for p in parts):
         raise ArgumentError(bad(operation, argument, space, expected))
+    each = "a list with at least one value" + (", or a distribution, which has rvs()" if distributions else "")
     for part in parts:
         for name, values in part.items():
             if not isinstance(name, str):
@@ -41,4 +42,4 @@ def _check(operation: str, argument: str, space: Any, *, distributions: bool) ->
                 continue
             listed = isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim == 1)
             if not listed or not len(values):
-                raise ArgumentError(bad(operation, f"{argument}[{name!r}]", values, f"one of {what} not empty"))
+                raise ArgumentError(bad(operation, f"{argument}[{name!r}]", values, each))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.errors import ArgumentError, DTypeError, InWords, ShapeError, bad
 from ...workers.kernels.blocks.statistics.averages import mean_states
 
 if TYPE_CHECKING:
@@ -84,9 +84,13 @@ class StateLayout:
             leaf = self.leaves[number]
             array = _array(path, value)
             if array.shape != leaf.shape:
-                raise ShapeError(bad("train", path, f"an array of shape {array.shape}", f"{leaf.shape}"))
+                raise ShapeError(
+                    bad("train", path, InWords(f"an array of shape {array.shape}"), f"one of shape {leaf.shape}")
+                )
             if not np.can_cast(array.dtype, leaf.dtype, "same_kind"):
-                raise DTypeError(bad("train", path, str(array.dtype), f"{leaf.dtype}, as at the start"))
+                raise DTypeError(
+                    bad("train", path, InWords(f"an array of {array.dtype}"), f"{leaf.dtype}, as at the start")
+                )
             raw = np.ascontiguousarray(array, leaf.dtype).reshape(-1).view(np.uint8)
             into[end : leaf.begin] = 0
             end = leaf.begin + leaf.size
@@ -140,10 +144,10 @@ def _array(path: str, value: Any) -> Values:
         array = np.asarray(value)
     except Exception as error:  # such as a torch tensor that wants gradients
         name = f"{type(value).__name__} ({error})"
-        raise DTypeError(bad("train", path, name, "something that numpy.asarray takes")) from error
+        raise DTypeError(bad("train", path, InWords(name), "something that numpy.asarray takes")) from error
     if array.dtype.kind not in "biufc":
         kind = "None" if value is None else f"{type(value).__name__} (dtype {array.dtype})"
-        raise DTypeError(bad("train", path, kind, "an array of numbers, or a dict, list or tuple of such"))
+        raise DTypeError(bad("train", path, InWords(kind), "an array of numbers, or a dict, list or tuple of such"))
     return array
 
 
@@ -184,6 +188,6 @@ def _together(structure: Any, value: Any, path: str) -> Iterator[tuple[int, str,
     if items is None or there.keys() != set(names) or (value is None) != (structure is None):
         came = f"{type(value).__name__} of {sorted(there)}" if there else repr(value)[:100]
         expected = f"{type(structure).__name__} of {names}, as at the start" if names else "None, as at the start"
-        raise ArgumentError(bad("train", path, came, expected))
+        raise ArgumentError(bad("train", path, InWords(came), expected))
     for (name, one), part in zip(_items(structure) or (), names, strict=True):
         yield from _together(one, there[part], path + name)

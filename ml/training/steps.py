@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays.user_functions.travel.pickling import name_of, payload
 from ...graph.arguments import check_integer
-from ...graph.errors import ArgumentError, DTypeError, WindrowError, bad
+from ...graph.errors import ArgumentError, DTypeError, InWords, WindrowError, bad
 from ...workers.public_api import publish
 from ...workers.shared.shared_objects import as_ranks_see
 from .asynchronous import STALENESS
@@ -84,7 +84,7 @@ def train(
         15 % more rows a second, as memory suffices, and so that a shard makes 16 steps an epoch. It is measured on the
         driver and told by `history.batch_size`; to get the same state again, give that number.
     shards : int, optional
-        None: the number of ranks (of threads, on the embedded engine).
+        None: the number of ranks (of threads, on the embedded engine). At most one for each row.
     shuffle : bool
         Whether rows are shuffled over all shards at first, and within shards in each epoch.
     seed : int
@@ -252,7 +252,8 @@ class StepWork:
         if self.names is None:
             return returned, {}
         if not isinstance(returned, tuple) or len(returned) != 2:
-            raise ArgumentError(bad("train", "result of step", type(returned).__name__, "(state, metrics), as before"))
+            came = InWords(f"of type {type(returned).__name__}")
+            raise ArgumentError(bad("train", "result of step", came, "(state, metrics), as before"))
         return returned[0], _numbers(returned[1], self.names)
 
     def update(self, state: Any, slots: Any, mean: Any) -> tuple[Any, Any]:

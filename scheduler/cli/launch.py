@@ -25,7 +25,8 @@ def check_launch() -> None:
     if job is not None and job.size > 1:
         raise ClusterError(
             f"this process is one of {job.size} of an MPI job, but was not started as a rank of Windrow; "
-            f"use: mpirun -n {job.size} python -m windrow {sys.argv[0] or 'script.py'}"
+            f"use: mpirun -n {job.size} python -m windrow {sys.argv[0] or 'script.py'}, "
+            "with your other options of mpirun, such as --with-ft ulfm"
         )
 
 

@@ -48,7 +48,6 @@ dask and MPI; chunks, laziness, memory, files, ranks, failures, training), opera
 has besides), settings.md, limits.md.
 """
 
-import functools as _functools
 import importlib as _importlib
 import sys as _sys
 import types as _types
@@ -78,6 +77,8 @@ from .arrays.interop.dlpack import *
 from .arrays.interop.dtypes import *
 from .arrays.interop.from_numpy import *
 from .arrays.interop.introspection import *
+from .arrays.interop.spaces import missing as _missing
+from .arrays.interop.spaces import publish_space as _publish_space
 from .arrays.loops.calls import *
 from .arrays.loops.scan import *
 from .arrays.numpy_signal.differences import *
@@ -197,18 +198,11 @@ _LATER |= dict.fromkeys(("Delayed", "delayed", "from_delayed"), ".arrays.tasks.d
 """Functions that need much else, by the modules where they are: loaded when they are first asked for."""
 
 
-def _missing(space: str, name: str) -> _typing.Any:
-    raise _importlib.import_module(".arrays.interop.unsupported", __name__).missing_function(name, space)
-
-
 def _load_space(name: str) -> _types.ModuleType:
     """Load a module of functions, and make it public; `windrow.linalg` is `windrow.arrays.linalg`."""
     found = _importlib.import_module(_SPACES[name], __name__)
     _sys.modules[f"{__name__}.{name}"] = found
-    _publish(found.__name__, plain=True)
-    vars(found).setdefault("__getattr__", _functools.partial(_missing, name))
-    if hasattr(found, "__all__"):
-        vars(found).setdefault("__dir__", lambda: sorted(found.__all__))
+    _publish_space(found.__name__, name, plain=True)
     return found
 
 

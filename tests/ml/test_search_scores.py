@@ -153,7 +153,7 @@ def test_no_rows_and_classes_for_estimators_are_named():
         GridSearch(SGDClassifier(), ALPHAS).fit(*lazy(X, y))
     with pytest.raises(wr.ShapeError, match=r"GridSearch.fit: argument 'X'.*at least one row"):
         GridSearch(SGDRegressor(), ALPHAS).fit(*lazy(X, y * 1.0))
-    with pytest.raises(wr.ArgumentError, match=r"'estimator' is 'the class SGDClassifier'.*such as SGDClassifier\(\)"):
+    with pytest.raises(wr.ArgumentError, match=r"'estimator' is the class SGDClassifier; .*such as SGDClassifier\(\)"):
         GridSearch(SGDClassifier, ALPHAS).fit(*lazy(np.ones((9, 2)), np.arange(9) % 2))
 
 

@@ -164,7 +164,7 @@ def test_what_cannot_be_averaged_is_refused(data, estimator, match):
 @pytest.mark.parametrize("operation", ["fit", "partial_fit"])
 def test_a_class_is_no_estimator(data, operation):
     with pytest.raises(
-        wr.ArgumentError, match=rf"Averaged\.{operation}: .* 'the class SGDClassifier'; .*SGDClassifier\(\)"
+        wr.ArgumentError, match=rf"Averaged\.{operation}: .* is the class SGDClassifier; .*SGDClassifier\(\)"
     ):
         getattr(Averaged(SGDClassifier), operation)(data[0], data[2])
 
@@ -186,16 +186,21 @@ def test_refusals_name_the_argument(data):
 
 
 ODD = [
-    (lambda w, X: None, {"w": 0.0}, wr.ArgumentError, r"'state that the step gave' is 'None'; expected dict"),
+    (lambda w, X: None, {"w": 0.0}, wr.ArgumentError, r"'state that the step gave' is None; expected dict"),
     (lambda w, X: {"v": w["w"]}, {"w": 0.0}, wr.ArgumentError, r"dict of .*v.*expected dict of .*w"),
-    (lambda w, X: np.zeros(3), np.zeros(2), wr.ShapeError, r"shape \(3,\)'; expected \(2,\)"),
+    (lambda w, X: np.zeros(3), np.zeros(2), wr.ShapeError, r"shape \(3,\); expected one of shape \(2,\)"),
     (lambda w, X: w if w[0] < 3 else w[:1], np.ones(2) * 3, wr.ShapeError, r"shape \(1,\)"),
-    (lambda w, X: w + 0.5, np.zeros(2, int), wr.DTypeError, r"float64'; expected int64"),
-    (lambda w, X: w + 1j, np.zeros(2), wr.DTypeError, r"complex128'; expected float64"),
+    (lambda w, X: w + 0.5, np.zeros(2, int), wr.DTypeError, r"float64; expected int64"),
+    (lambda w, X: w + 1j, np.zeros(2), wr.DTypeError, r"complex128; expected float64"),
     (lambda w, X: (w, {"loss": "low"}), 0.0, wr.DTypeError, r"metrics of step\['loss'\].*'low'; expected a number"),
     (lambda w, X: (w, 0.5), np.zeros(2), wr.ArgumentError, "'metrics of step' is 0.5; expected a dict of numbers"),
     (lambda w, X: (w, None), {"w": 0.0}, wr.ArgumentError, "'metrics of step' is None; expected a dict of numbers"),
-    (lambda w, X: (w[0], w[1][:1]), (np.zeros(2), np.zeros(2)), wr.ShapeError, r"shape \(1,\)'; expected \(2,\)"),
+    (
+        lambda w, X: (w[0], w[1][:1]),
+        (np.zeros(2), np.zeros(2)),
+        wr.ShapeError,
+        r"shape \(1,\); expected one of shape \(2,\)",
+    ),
     (lambda w, X: (w, {"rows": 1.0}), 0.0, wr.ArgumentError, r"none of them 'rows'"),
     (lambda w, X: (w + 1, {"a" if w < 2 else "b": 1.0}), 0.0, wr.ArgumentError, r"\['b'\]; expected \['a'\]"),
     (lambda w, X: (w + 1, {"a": 1.0}) if w < 2 else w + 1, 0.0, wr.ArgumentError, r"result of step.*expected \(state"),
@@ -347,3 +352,27 @@ def test_ranks_and_a_kill_give_the_same_weights(launch, tmp_path):
     (a, _), (b, _), (c, losses) = (done.last.split() for done in (plain, ranks, killed))
     assert a == b == c
     assert losses == "1"
+
+
+@pytest.mark.parametrize("average", ["epoch", "async"])
+def test_errors_of_a_step_say_where_they_came(average):
+    X = wr.arange(90.0, chunks=30).reshape(90, 1)
+
+    def fail(w, X):
+        if 79.0 in X:
+            raise ZeroDivisionError("no")
+        return w
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        train(fail, np.zeros(1), X, shards=3, batch_size=10, shuffle=False, average=average)
+    assert {"in batch 1 of the shard", "in shard 2 of epoch 0"} <= set(raised.value.__notes__)
+
+
+def test_a_step_that_exits_is_named():
+    def leave(w, X):
+        if len(X) < 32:
+            raise SystemExit(3)
+        return w
+
+    with pytest.raises(wr.WindrowError, match=r"leave: the task raised SystemExit: 3"):
+        train(leave, np.zeros(1), wr.ones((40, 1)), shards=1, average="async")

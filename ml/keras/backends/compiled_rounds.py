@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.errors import ArgumentError, bad
+from ....graph.errors import ArgumentError, InWords, bad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,7 +100,7 @@ def take_gradients(found: list[list[Any]]) -> list[Any]:
     """Return the gradients of the only step that a `train_step` took."""
     if len(found) != 1:
         expected = "one whose train_step lets its optimizer step once, for average='gradient'"
-        raise ArgumentError(bad("fit", "model", f"one whose train_step steps {len(found)} times", expected))
+        raise ArgumentError(bad("fit", "model", InWords(f"one whose train_step steps {len(found)} times"), expected))
     return found[0]
 
 

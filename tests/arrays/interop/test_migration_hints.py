@@ -27,6 +27,8 @@ anything: Any = wr
         (lambda: anything.from_netcdf, "from_hdf5(path, name) reads a variable of a netCDF-4 file"),
         (lambda: anything.from_tiledb, "a TileDB array"),
         (lambda: anything.ma.masked_equal, "windrow.ma.masked_equal: masked arrays are not here: chunks have no masks"),
+        (lambda: anything.stats.norm, "SciPy's is not here: map_blocks() calls a distribution's methods"),
+        (lambda: anything.stats.kendalltau, "SciPy's is not here: compute() first, or map_blocks()"),
         (lambda: x.summ, "'windrow.Array' object has no attribute 'summ'; did you mean 'sum'?"),
         (lambda: x.nansumm, "among the functions of windrow, did you mean 'nansum'?"),
         (lambda: x.Mean, "did you mean 'mean'?"),
