@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..arrays.interop.spaces import missing
 from .fitted import Fitted, over_rows
@@ -17,6 +17,19 @@ from .plots import plot_history
 from .threads import set_threads
 from .training.loop import History
 from .training.steps import train
+
+if TYPE_CHECKING:
+    from . import cluster as cluster
+    from . import decomposition as decomposition
+    from . import linear_model as linear_model
+    from . import naive_bayes as naive_bayes
+    from . import neural_network as neural_network
+    from . import preprocessing as preprocessing
+    from . import search as search
+    from .averaging.averaged import Averaged as Averaged
+    from .keras.distribute import Distributed as Distributed
+    from .keras.distribute import distribute as distribute
+    from .keras.sequential import Sequential as Sequential
 
 __all__ = [
     "Averaged",

@@ -188,7 +188,7 @@ def labels_of(operation: str, target: Array, least: int = 2) -> Values:
     """Return the distinct labels of a 1-D array, sorted."""
     labels: Values = np.asarray(unique_values(target).compute())
     if len(labels) < least:
-        known = f"{len(labels)} class ({labels[0]}) alone" if len(labels) else "no labels at all"
+        known = InWords(f"{len(labels)} class ({labels[0]}) alone" if len(labels) else "no labels at all")
         raise BadValue(bad(operation, "y", known, f"at least {least} classes"))
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
         raise BadValue(bad(operation, "y", "NaN or infinity", "labels of classes"))

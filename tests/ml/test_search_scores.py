@@ -149,7 +149,7 @@ def test_what_could_not_be_built_is_not_built_again_in_later_rungs(data):
 
 def test_no_rows_and_classes_for_estimators_are_named():
     X, y = np.ones((0, 2)), np.zeros(0, int)
-    with pytest.raises(wr.BadValue, match=r"GridSearch.fit: argument 'y' is 'no labels at all'"):
+    with pytest.raises(wr.BadValue, match=r"GridSearch.fit: argument 'y' is no labels at all"):
         GridSearch(SGDClassifier(), ALPHAS).fit(*lazy(X, y))
     with pytest.raises(wr.ShapeError, match=r"GridSearch.fit: argument 'X'.*at least one row"):
         GridSearch(SGDRegressor(), ALPHAS).fit(*lazy(X, y * 1.0))
