@@ -171,6 +171,24 @@ class Told(ClassifierMixin, BaseEstimator):
         return self.good + self.late * self.seen_ / 480
 
 
+class Looking(Told):
+    """Scores 1 where it has a copy of the rows, or might write into them."""
+
+    def score(self, X, y):
+        return float(any(array.flags.owndata or array.flags.writeable for array in (X, y)))
+
+
+def _may_write(model, X, y):
+    return float(X.flags.writeable and y.flags.writeable)
+
+
+def test_trials_look_at_blocks_where_they_lie_but_scorers_may_write():
+    search = GridSearch(Looking(), {"good": [0.0, 1.0]}, epochs=1).fit(*lazy(*rows()))
+    assert search.cv_results_["mean_test_score"].tolist() == [0.0, 0.0]
+    search = GridSearch(Looking(), {"good": [0.0, 1.0]}, epochs=1, scoring=_may_write).fit(*lazy(*rows()))
+    assert search.cv_results_["mean_test_score"].tolist() == [1.0, 1.0]
+
+
 def test_halving_keeps_the_best():
     space = {"good": [0.0, 5.0, 1.0, 4.0, 2.0, 8.0, 3.0, 7.0, 6.0]}
     search = HalvingSearch(Told(), space, max_epochs=9, n_candidates=9, seed=3).fit(*lazy(*rows()))
