@@ -19,8 +19,8 @@ from ..base import ArrayBase, as_array, check_axes, check_axis, make
 from ..chunking.halo import with_halo
 from ..chunking.rechunk import regrid
 from ..ops.elementwise.functions import astype, where
-from ..ops.elementwise.nodes import cast_values
-from ..ops.elementwise.ufuncs import absolute, logical_and, not_equal, remainder, subtract
+from ..ops.elementwise.nodes import apply, cast_values
+from ..ops.elementwise.ufuncs import absolute, logical_and, remainder
 from ..ops.moves.broadcasting import broadcast_to
 from ..ops.moves.joining import concatenate
 from ..ops.moves.reshaping import ravel
@@ -104,9 +104,9 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = _NONE, a
                 more = broadcast_to(more, (*x.shape[:at], 1, *x.shape[at + 1 :]))
             parts = [more, *parts] if name == "prepend" else [*parts, more]
     x = concatenate(parts, at)
-    op = not_equal if x.dtype == np.bool else subtract
+    op = np.not_equal if x.dtype == np.bool else np.subtract
     for _ in range(int(n)):
-        x = op(_part(x, at, 1, None), _part(x, at, None, -1))
+        x = apply("diff", op.__name__, (_part(x, at, 1, None), _part(x, at, None, -1)), op)
     return x
 
 
@@ -140,7 +140,7 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike
     array([1, 1, 1, 9])
     """
     x = ravel(as_array("ediff1d", "ary", ary))
-    parts = [subtract(x[1:], x[:-1])]
+    parts = [apply("ediff1d", "subtract", (x[1:], x[:-1]), np.subtract)]
     for name, value in (("to_begin", to_begin), ("to_end", to_end)):
         if value is not None:
             if isinstance(value, int) and x.dtype.kind in "iufc":  # Python's integers, as they fit
@@ -282,13 +282,14 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     """
     values = as_array("trapezoid", "y", y)
     at = check_axis("trapezoid", axis, values.ndim)
-    step = dx
+    step: Any = dx
     if x is not None:
         places = as_array("trapezoid", "x", x)
         step = diff(places, axis=axis if places.ndim > 1 else 0)
         if places.ndim == 1:
             step = step.reshape((-1,) + (1,) * (values.ndim - 1 - at))
-    return add_up(step * (_part(values, at, 1, None) + _part(values, at, None, -1)) / 2.0, axis=at)
+    sums = apply("trapezoid", "add", (_part(values, at, 1, None), _part(values, at, None, -1)), np.add)
+    return add_up(step * sums / 2.0, axis=at)
 
 
 def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = math.tau) -> Array:

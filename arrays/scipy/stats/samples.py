@@ -11,6 +11,7 @@ from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...base import as_array, check_axes, check_axis
 from ...ops.elementwise.functions import astype, where
 from ...ops.elementwise.ufuncs import absolute
+from ...ops.reductions.nodes import check_keepdims
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -92,7 +93,7 @@ class Sample:
 
     def settle(self, found: Array, keepdims: bool = False) -> Array:
         """Return a result without the axes, unless they are kept."""
-        settled: Array = found if keepdims else found.squeeze(self.axes)
+        settled: Array = found if check_keepdims(self.name, keepdims) else found.squeeze(self.axes)
         return settled
 
     def flat(self, second: Array) -> Array:

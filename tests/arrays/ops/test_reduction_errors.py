@@ -118,6 +118,13 @@ def test_errors_of_traces_and_products_name_the_function() -> None:
     for other in (times, np.array([1, 2, 3], "M8[s]")):
         with pytest.raises(wr.DTypeError, match=r"^cross: operands"):
             wr.cross(times, other)
+    for name, operand in (
+        ("ediff1d", wr.arange(4) > 1),
+        ("trapezoid", wr.asarray(np.array([1, 2], "M8[s]"))),
+        ("diff", texts),
+    ):
+        with pytest.raises(wr.DTypeError, match=f"^{name}: operands"):
+            function(name)(operand)
     with pytest.raises(wr.DTypeError, match=r"^unwrap: argument 'p'"):
         wr.unwrap(times)
     with pytest.raises(wr.DTypeError, match=r"^inner: operands"):
