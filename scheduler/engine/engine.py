@@ -46,6 +46,7 @@ from ...workers.wire.protocol import (
     Setup,
     Stop,
 )  # fmt: skip
+from ...workers.wire.rpc import LIMIT, LOOK
 from ...workers.wire.shared_messages import SpaceMessage
 from ...workers.wire.task_messages import BoardMessage
 from ...workers.wire.transport import RanksLost, Transport
@@ -161,16 +162,21 @@ class Engine:
         self._inbox.put(request)
         self.transport.wake()
 
-    def ask(self, question: Callable[[Engine], T], limit: float = 10.0) -> T:
-        """Return `question(engine)`, computed on the engine's thread."""
+    def ask(self, question: Callable[[Engine], T], limit: float = LIMIT) -> T:
+        """Return `question(engine)`, computed on the engine's thread, which may plan for long or be short of time."""
         if self.over:
             raise ClusterError("the cluster is closed")
         answer: SimpleQueue[tuple[T, BaseException | None]] = SimpleQueue()
         self.request(Ask(question, answer))
-        try:
-            result, error = answer.get(timeout=limit)
-        except Empty:
-            raise ClusterError(f"the cluster {'is closed' if self.over else 'does not answer'}") from None
+        deadline = time.monotonic() + limit
+        while True:
+            over = self.over
+            try:
+                result, error = answer.get(timeout=max(0.0, min(LOOK, deadline - time.monotonic())))
+                break
+            except Empty:
+                if over or time.monotonic() >= deadline:
+                    raise ClusterError(f"the cluster {'is closed' if over else 'does not answer'}") from None
         if error is not None:
             raise error
         return result

@@ -34,11 +34,11 @@ class Prompt:
             timeout=20,
             encoding="utf-8",
         )
-        self.wait()
+        self.wait(60)  # on a busy machine the ranks take long to start
 
-    def wait(self):
-        """Wait for the prompt; return what came before."""
-        self.child.expect(self.sign)
+    def wait(self, limit=-1):
+        """Wait for the prompt, so many seconds; return what came before."""
+        self.child.expect(self.sign, timeout=limit)
         return str(self.child.before)
 
     def say(self, line):
