@@ -153,12 +153,22 @@ def test_convolutions_have_the_same_bits_in_one_process_and_on_ranks(launch, tmp
     assert ended[1].last.endswith(" {3.0}")  # the script's level of messages
 
 
+LATE = """
+import keras
+import numpy as np
+keras.utils.set_random_seed(1)
+model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+model.compile("adam", "mse")
+import windrow.ml
+windrow.ml.distribute(model).fit(np.ones((64, 3), "f4"), np.ones(64, "f4"), verbose=0)
+"""
+
+
 @pytest.mark.ranks
 @pytest.mark.skipif("tensorflow" not in BACKENDS, reason="of TensorFlow's threads")
 def test_tensorflow_that_began_before_is_warned_of(launch, tmp_path):
-    lines = [line for line in CONVOLVES.splitlines() if line != "import windrow.ml"]
     script = tmp_path / "s.py"
-    script.write_text("\n".join([*lines[:-3], "import windrow.ml", *lines[-3:]]))
+    script.write_text(LATE)
     done = launch(0, script, limit=120, TF_NUM_INTRAOP_THREADS="0")  # windrow.ml has set it here
     assert done.status == 0, done.err
     assert "import windrow.ml before the first model" in done.err
