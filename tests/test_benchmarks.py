@@ -17,7 +17,10 @@ BENCHMARKS = ROOT / "benchmarks"
 SUITE = {
     "halved": ("def kernel(n, x, out):\n    out[1:] = x[1:] * 0.5\n    return x.sum()", ["out"]),
     "typed": ("def kernel(n, x, out):\n    return x * 2 if type(x) is np.ndarray else x", []),
-    "stuck": ("def kernel(n, x, out):\n    while type(x) is not np.ndarray:\n        pass\n    return x", []),
+    "stuck": (
+        "import time\n\ndef kernel(n, x, out):\n    time.sleep(0 if type(x) is np.ndarray else 100)\n    return x",
+        [],
+    ),
     "bad": (
         "def kernel(n, x, out):\n    if type(x) is not np.ndarray:\n        raise ValueError(n)\n    return x",
         ["out"],
