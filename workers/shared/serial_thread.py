@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class SerialThread:
-    """Does what it is given, in that order, each thing for itself."""
+    """Does what it is given, in that order, each thing for itself: what raises keeps no other from being done."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -20,19 +20,22 @@ class SerialThread:
         self._thread: threading.Thread | None = None
 
     def put(self, work: Callable[[], None]) -> None:
-        """Have something done. Should it raise, what comes after it waits for the next call of this method."""
+        """Have something done."""
+        self._works.append(work)
         with self._lock:
-            self._works.append(work)
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
-                self._thread.start()
+                self._start()
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
+        self._thread.start()
 
     def _loop(self) -> None:
-        while True:
-            with self._lock:
-                if not self._works:
-                    self._thread = None
-                    return
-                work = self._works.popleft()
-            work()
-            del work
+        try:
+            while self._works:
+                self._works.popleft()()
+        finally:
+            with self._lock:  # what is put in from now on is done by another thread
+                self._thread = None
+                if self._works:
+                    self._start()
