@@ -14,17 +14,27 @@ from ..graph.expr.serialize import is_travelling
 from ..workers.config import config
 from ..workers.public_api import guard, warn
 from .as_methods import method
-from .base import ArrayBase, NotPickled, alias, check_device, check_own, note_view, packed, register, unpacked
+from .base import (
+    ArrayBase,
+    NotPickled,
+    alias,
+    check_device,
+    check_writable,
+    packed,
+    register,
+    share,
+    unpacked,
+)
 from .creation import arrow
 from .display.methods import Looks
 from .execution import compute as verbs
 from .execution.auto_persist import compute_value
 from .execution.local import LocalParts
 from .execution.scalar_reads import element
-from .indexing.getitem import getitem
+from .indexing.getitem import getitem, shows_elements, steps_to
 from .indexing.views.block_view import BlockView
 from .indexing.views.points import PointView
-from .indexing.writes.lost_writes import LOST, is_blank, is_view_key, warn_lost, warn_turns
+from .indexing.writes.numpy_writes import is_blank, warn_turns
 from .indexing.writes.setitem import assign
 from .interop import pandas
 from .interop.array_api import namespace
@@ -42,7 +52,7 @@ if TYPE_CHECKING:
     from ..graph.expr.expr import Expr
     from .typing import ArrayLike, DTypeLike, KeyLike
 
-_assigned = guard(assign, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
+_assigned = guard(assign, inner=True)
 
 
 class Array(Operators, Methods, LocalParts, Looks, Awaitable):
@@ -58,7 +68,8 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
 
     Notes
     -----
-    There are no views: an array made from another one keeps its elements when those of the other are set.
+    What is a view in NumPy is one here: setting elements of a slice, a transposed or a reshaped array sets those of the
+    array that it was taken of, too. Chunks never change; the arrays stand for other expressions from then on.
 
     Examples
     --------
@@ -173,16 +184,29 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     # ------------------------------------------------------------------ Python's protocols
 
     def __getitem__(self, key: KeyLike) -> Array:
-        selection = getitem(self, key)
-        if selection.ndim and is_view_key(key):
-            note_view(selection, self)
-        return selection
+        part = getitem(self, key)
+        if shows_elements(key):
+            known = self._expr
+            steps = None if known is None else steps_to(part, known, key)
+            if known is not None and steps is not None:
+                share(part, self, known, steps)
+        return part
 
     def __setitem__(self, key: KeyLike, value: object) -> None:
-        while not self._replace(self._expr, _assigned(self, key, value).expr):
-            pass  # another thread has set elements meanwhile
-        if sys.getrefcount(self) <= LOST:
-            warn_lost()
+        check_writable("setitem", self)
+        if isinstance(value, ArrayBase) and self._is_part(value, key):
+            return  # x[1:] += y has set the elements of x already
+        while True:
+            known = self._known()
+            if self._write(known, _assigned(self, key, value).expr):
+                return  # else another thread has set elements meanwhile
+
+    def _is_part(self, value: ArrayBase, key: KeyLike) -> bool:
+        """Whether a value is the view that a key gives."""
+        if value._storage is None or value._storage is not self._storage or not shows_elements(key):
+            return False
+        steps = steps_to(None, self.expr, key)
+        return steps is not None and value._steps == self._steps + steps
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -292,7 +316,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         """
         if np.ndim(value):
             raise ArgumentError(bad("fill", "value", value, "a number"))
-        check_own("fill", self)
+        check_writable("fill", self)
         self[...] = value
 
     if not TYPE_CHECKING:  # which would take any name for an attribute

@@ -9,15 +9,13 @@ import functools
 import importlib
 import math
 import operator
-import threading
-from typing import TYPE_CHECKING, Any, ParamSpec
-from weakref import ref
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from ..graph.arguments import check_integer, is_integer
 from ..graph.chunks.normalize import normalize
-from ..graph.errors import ArgumentError, AxisError, ChunksError, DTypeError, RangeError, ShapeError, bad
+from ..graph.errors import ArgumentError, AxisError, BadValue, ChunksError, DTypeError, RangeError, ShapeError, bad
 from ..graph.expr import origin
 from ..graph.expr.expr import DType, Expr, Op
 from ..graph.expr.interned import same_grid
@@ -28,6 +26,7 @@ from ..workers.config import config
 from ..workers.sources.file_arrays import source_of
 from ..workers.sources.source_objects import travelling
 from ..workers.sources.stores.stand_in import StandIn
+from .storage import CHANGES, Storage, copies, find_steps, follow, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,9 +34,11 @@ if TYPE_CHECKING:
     from ..graph.chunks.grid import Grid
     from .array import Array
     from .execution.deferred import Unsized
+    from .storage import Steps
     from .typing import AxisLike, ChunksLike, DTypeLike, KeyLike
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 LONGEST = int(np.iinfo(np.int64).max)
 """No axis is longer, and no array has more elements or bytes: positions are int64."""
@@ -51,9 +52,6 @@ MOST_CHUNKS = 1 << 31
 DEVICE = "cpu"
 """The one device: the memory of all ranks."""
 
-_CHANGES = threading.Lock()
-"""Held while an array takes another expression."""
-
 SCALARS = (bool, int, float, complex, np.generic)
 
 
@@ -63,39 +61,95 @@ class ArrayBase:
     An array whose size depends on data has no expression until something needs one; see `arrays.execution.deferred`.
     """
 
-    __slots__ = ("__weakref__", "_base", "_expr", "_unsized")
+    __slots__ = ("__weakref__", "_expr", "_steps", "_storage", "_unsized")
 
     def __init__(self, expr: Expr) -> None:
         self._expr: Expr | None = expr
         expr.note_holder(self)
         self._unsized: Unsized | None = None
-        self._base: ref[ArrayBase] | None = None  # of which NumPy would have a view
+        self._storage: Storage | None = None  # what it shares with views
+        self._steps: Steps = ()  # from that to its own elements
 
     @property
     def expr(self) -> Expr:
-        """The expression; where the size depends on data it is found now."""
-        if self._expr is None:
-            waiting = self._unsized
-            if waiting is not None:  # else another thread has just found it
-                self._replace(None, waiting.find())
-        assert self._expr is not None
-        return self._expr
+        """The expression; where the size depends on data it is found now. Setting it sets all elements."""
+        expr = self._expr
+        return self._find() if expr is None else expr
 
     @expr.setter
     def expr(self, value: Expr) -> None:
-        self._expr, self._unsized = value, None
-        value.note_holder(self)
+        while not self._write(self._known(), value):
+            pass  # another thread has set elements meanwhile
+
+    def _find(self) -> Expr:
+        """Find the expression: where elements were set through another name, or the size depends on data."""
+        while True:
+            storage, waiting = self._storage, self._unsized
+            if storage is not None:
+                root = storage.expr
+                expr = follow(root, self._steps)
+                with CHANGES:
+                    if storage.expr is not root:
+                        continue
+                    self._expr = expr
+                    storage.add(self)
+                    expr.note_holder(self)
+                return expr
+            if waiting is not None:
+                self._replace(None, waiting.find())
+            if self._expr is not None:
+                return self._expr
 
     def _become(self, other: ArrayBase) -> None:
-        """Stand for what another array stands for, be its size known or not."""
-        with _CHANGES:
+        """Have the elements of another array, be its size known or not."""
+        if other._unsized is None or self._storage is not None:
+            self.expr = other.expr
+            return
+        with CHANGES:
             self._expr, self._unsized = other._expr, other._unsized
-            if self._expr is not None:
-                self._expr.note_holder(self)
+
+    def _detach(self, value: Expr) -> None:
+        """Have elements of its own, in whatever shape."""
+        with CHANGES:
+            self._expr, self._unsized, self._storage, self._steps = value, None, None, ()
+            value.note_holder(self)
+
+    def _known(self) -> Expr | None:
+        """Return the expression of what is shared, or its own; elements that are set now are set in that one."""
+        storage = self._storage
+        return self._expr if storage is None else storage.expr
+
+    def _write(self, known: Expr | None, value: Expr, steps: Steps = ()) -> bool:
+        """Set all elements, or those that further steps lead to, unless `known` has changed; tell whether it was so."""
+        if self._steps:
+            check_writable(value.origin.call or value.op.label, self)
+        storage = self._storage
+        if storage is not None and known is not None:
+            root = put(known, self._steps + steps, value)
+        elif steps:
+            root = put(self.expr, steps, value)
+        else:
+            root = value
+        with CHANGES:
+            if self._known() is not known or self._storage is not storage:
+                return False
+            if storage is not None:
+                storage.set(root)
+                if not steps:
+                    self._expr = value if self._steps else root
+                    self._expr.note_holder(self)
+                    storage.add(self)
+            else:
+                self._expr, self._unsized = root, None
+                root.note_holder(self)
+            return True
 
     def _replace(self, known: Expr | None, value: Expr) -> bool:
-        """Take another expression, unless another thread has changed the one that is known; tell whether it was so."""
-        with _CHANGES:
+        """Take another expression of the same elements, unless these were changed; tell whether it was so."""
+        storage = self._storage
+        if storage is not None and known is not None and storage.expr is known:
+            return storage._replace(known, value)
+        with CHANGES:
             if self._expr is not known:
                 return False
             self._expr, self._unsized = value, None
@@ -115,7 +169,11 @@ class ArrayBase:
 
     @shape.setter
     def shape(self, value: object) -> None:
-        self.expr = wrap(self.expr).reshape(value).expr
+        shaped: ArrayBase = self.reshape(value)  # type: ignore[attr-defined]
+        if shaped._storage is not self._storage:
+            raise AttributeError("shape: elements would be copied; write x = x.reshape(shape)", name="shape", obj=self)
+        with CHANGES:
+            self._expr, self._steps = shaped._expr, shaped._steps
 
     @property
     def dtype(self) -> DType:
@@ -211,45 +269,73 @@ def unpacked(rows: list[tuple[Any, ...]]) -> Array:
 def wrap_unsized(unsized: Unsized) -> Array:
     """Return the array of what is known before its size is."""
     array = _class[0].__new__(_class[0])
-    array._expr, array._unsized, array._base = None, unsized, None
+    array._expr, array._unsized, array._storage, array._steps = None, unsized, None, ()
     return array
 
 
-def check_own(operation: str, x: ArrayBase) -> None:
-    """Raise where an array that is written to was sliced from one that is still there: that one wouldn't change."""
-    if x._base is not None and x._base() is not None:
-        raise ArgumentError(
-            f"{operation}: the array that is written to was sliced from another, or is that one in another shape, and "
-            "that one would stay as it is: arrays of Windrow have no views; write x[1:] = y, or give it an array of "
-            "its own, x[1:].copy()"
+def check_writable(operation: str, x: ArrayBase) -> None:
+    """Raise for a view through which NumPy doesn't write, either."""
+    if not all(step.writable for step in x._steps):
+        raise BadValue(
+            f"{operation}: the array that is written to is read-only, as broadcasts, diagonals, windows and imaginary "
+            "parts of real numbers are; write to the array that it was taken of, or to a copy, x.copy()"
         )
 
 
-class Reshaped(ref[ArrayBase]):
-    """What an array would be a view of in NumPy, with its elements in another order or shape."""
+def share(view: ArrayBase, of: ArrayBase, known: Expr, steps: Steps) -> None:
+    """Have a new array show elements of another one, which had the expression `known`, from now on."""
+    with CHANGES:
+        if of._expr is not known:  # another thread has set elements
+            return
+        storage = of._storage
+        if storage is None:
+            storage = of._storage = Storage(known)
+            storage.add(of)
+        view._storage, view._steps = storage, of._steps + steps
+        storage.add(view)
 
 
-def note_view(view: ArrayBase, of: ArrayBase, reshaped: bool = False) -> None:
-    """Note what one array would be a view of in NumPy: what the other one is a view of, or that one itself."""
-    known = None if of._base is None else of._base()
-    root = of if known is None else known
-    view._base = Reshaped(root) if reshaped else ref(root)
+def gives_view(function: Callable[P, R]) -> Callable[P, R]:
+    """Have the results of a function be views of its first argument, where they are views in NumPy."""
+    return _shared(function, writable=True)
 
 
-def gives_view(function: Callable[P, Array]) -> Callable[P, Array]:
-    """Have the result of a function know its first argument, of which it is a view in NumPy."""
+def gives_readonly_view(function: Callable[P, R]) -> Callable[P, R]:
+    """Have the results of a function follow its first argument; they aren't written to."""
+    return _shared(function, writable=False)
 
+
+def _shared(function: Callable[P, R], writable: bool) -> Callable[P, R]:
     @aside
     @functools.wraps(function)
-    def view(*args: P.args, **keywords: P.kwargs) -> Array:
-        array = function(*args, **keywords)
+    def view(*args: P.args, **keywords: P.kwargs) -> R:
+        result = function(*args, **keywords)
         of = args[0] if args else next(iter(keywords.values()), None)
-        is_new = array is not of and array._unsized is None and array.ndim > 0
-        if is_new and isinstance(of, ArrayBase) and not keywords.get("copy"):
-            note_view(array, of, reshaped=True)
-        return array
+        if isinstance(of, ArrayBase) and not keywords.get("copy"):
+            for each in result if isinstance(result, tuple | list) else (result,):
+                if isinstance(each, ArrayBase) and each is not of:
+                    become_view(each, of, writable)
+        return result
 
     return view
+
+
+def become_view(array: ArrayBase, of: ArrayBase, writable: bool = True) -> None:
+    """Have what was made of an array show its elements, if it does in NumPy."""
+    known, expr, inner = of._expr, array._expr, array._storage
+    if known is None or expr is None:
+        return
+    if inner is not None and inner.expr is known:  # it is a view of another name of the same
+        steps: Steps | None = array._steps
+        if not writable:
+            steps = tuple(step._replace(writable=False) for step in array._steps)
+    else:
+        steps = find_steps(expr, known, writable)
+    if steps is None:
+        return
+    own = known.grid.shape if of._storage is None else of._storage.expr.grid.shape
+    if not writable or not copies(own, of._steps + steps):
+        share(array, of, known, steps)
 
 
 def alias(x: ArrayBase) -> Array:

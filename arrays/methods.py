@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .as_methods import documented, method, second
-from .base import ArrayBase, check_axis, check_own, wrap
+from .base import ArrayBase, check_axis, check_writable, wrap
 from .chunking import rechunk as rechunking
 from .creation import diagonals
 from .files import npy
@@ -169,7 +169,7 @@ class Methods(ArrayBase):
         >>> x.compute()
         array([1, 2, 3])
         """
-        check_own("sort", self)
+        check_writable("sort", self)
         self.expr = sorts.sort(self, check_axis("sort", axis, self.ndim), kind, order, stable=stable).expr
 
     def partition(self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
@@ -201,7 +201,7 @@ class Methods(ArrayBase):
         >>> int(x[0])
         1
         """
-        check_own("partition", self)
+        check_writable("partition", self)
         self.expr = sorts.partition(self, kth, check_axis("partition", axis, self.ndim), kind, order).expr
 
     @property
@@ -322,7 +322,8 @@ class Methods(ArrayBase):
         array([[0, 1],
                [2, 0]])
         """
-        self.expr = views.resize_array(self, new_shape[0] if len(new_shape) == 1 else new_shape).expr
+        resized = views.resize_array(self, new_shape[0] if len(new_shape) == 1 else new_shape)
+        self._detach(resized.expr)
 
     @property
     def T(self) -> Array:

@@ -13,7 +13,6 @@ import numpy as np
 from ..graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ..graph.kinds.source import Full
 from .base import SCALARS, ArrayBase, make
-from .indexing.writes.lost_writes import warn_apart
 from .ops.elementwise import ufuncs as ew
 from .ops.elementwise.nodes import apply, cast
 from .ops.products.matrices import matmul
@@ -51,7 +50,7 @@ def _both(function: Ufunc) -> tuple[Binary, Binary]:
 
 
 def _in_place(function: Binary, symbol: str) -> Binary:
-    """An operator that makes the name stand for a new array, of the shape and dtype that it has."""
+    """An operator that sets all elements of an array, whose shape and dtype stay."""
 
     def forward(self: ArrayBase, other: ArrayLike) -> Any:
         if not _is_taken(symbol, other):
@@ -65,7 +64,6 @@ def _in_place(function: Binary, symbol: str) -> Binary:
                 f"write x = x {symbol[:-1]} y, or cast"
             )
         self._become(cast(result, self.dtype))
-        warn_apart(self, symbol)
         return self
 
     return forward

@@ -15,7 +15,6 @@ __all__ = [
     "FileExists",
     "FileFormatError",
     "IndexingError",
-    "LostWrite",
     "MissingFile",
     "OutOfMemory",
     "RangeError",
@@ -92,25 +91,6 @@ class FileExists(FileError, FileExistsError):
 
 class FileFormatError(WindrowError, ValueError):
     """A file that isn't of the kind that was expected, is incomplete, or is of a later version."""
-
-
-class LostWrite(UserWarning):
-    """Warns that elements are set in an array that nothing refers to: there are no views.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import windrow as wr
-    >>> x = wr.zeros((2, 3))
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     x[0][1] = 5  # sets an element of x[0], an array of its own
-    >>> caught[0].category.__name__, int(x.sum())
-    ('LostWrite', 0)
-    >>> x[0, 1] = 5
-    >>> int(x.sum())
-    5
-    """
 
 
 class InWords(str):

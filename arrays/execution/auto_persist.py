@@ -23,6 +23,7 @@ import numpy as np
 from ...graph.expr.expr import walk
 from ...graph.kinds.source import Host
 from ...scheduler.session.cluster import session
+from ..base import wrap
 from .compute import compute_array, persist
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from ...graph.expr.expr import Expr
     from ..base import ArrayBase
+    from ..storage import Storage
 
 PART = 8
 """One such part of the smallest arena may be kept."""
@@ -79,7 +81,7 @@ def _lasts(expr: Expr) -> bool:
 
 def _keep(held: Sequence[Expr], room: int) -> None:
     """Persist arrays that somebody refers to, the latest first, as far as there is room."""
-    chosen: list[tuple[ArrayBase, Expr]] = []
+    chosen: list[tuple[ArrayBase | Storage, Expr]] = []
     for node in reversed(held):
         array: Any = node.holder
         if array is not None and node.nbytes <= room:
@@ -87,6 +89,6 @@ def _keep(held: Sequence[Expr], room: int) -> None:
             chosen.append((array, node))
     if not chosen:
         return
-    persisted = persist(*(array for array, _ in chosen))
+    persisted = persist(*(wrap(node) for _, node in chosen))
     for (array, node), kept in zip(chosen, persisted, strict=True):
         array._replace(node, kept.expr)

@@ -384,7 +384,7 @@ def release(array: Array) -> None:
     pin: Any = array.expr.pin
     if pin is not None:
         pin.release()
-        array.expr = array.expr.over(array.expr.operands, None)
+        array._replace(array.expr, array.expr.over(array.expr.operands, None))
 
 
 def owners(array: Array) -> np.ndarray[Any, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
-from ..base import ArrayBase, as_array, check_axes, check_own, check_shape, make
+from ..base import ArrayBase, as_array, check_axes, check_shape, check_writable, make
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros, zeros_like
 from ..execution.deferred import defer_unsized
@@ -179,7 +179,7 @@ def lazy_target(operation: str, argument: str, array: ArrayLike) -> Array:
 
 def _replace(operation: str, array: Array, found: Array) -> None:
     """Replace an array's elements; arrays made from it before keep the old ones."""
-    check_own(operation, array)
+    check_writable(operation, array)
     array.expr = regrid(astype(found, array.dtype), array.expr.grid).expr
 
 
@@ -228,7 +228,7 @@ def copyto(dst: Any, src: ArrayLike, casting: str = "same_kind", where: WhereLik
     grid = dst.expr.grid if isinstance(dst, ArrayBase) else None
     deliver("copyto", values, dst, casting, broadcasts=True)
     if isinstance(dst, ArrayBase) and grid is not None:
-        dst.expr = regrid(dst, grid).expr
+        dst._replace(dst.expr, regrid(dst, grid).expr)
 
 
 def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:

@@ -28,9 +28,11 @@ from ..base import ArrayBase, alias, as_array, make, wrap
 from ..chunking.rechunk import regrid
 from ..execution.deferred import Chosen, defer, defer_unsized
 from ..execution.scalar_results import SUBARRAY
-from ..ops.moves.axis_moves import Step, move, moveaxis, slice_axis
+from ..ops.moves.axis_moves import Step as AxisStep
+from ..ops.moves.axis_moves import move, moveaxis, slice_axis
 from ..ops.moves.broadcasting import broadcast_to
 from ..ops.moves.taking import points_step
+from ..storage import Step, find_steps
 from .boolean import LARGE_MASK, select, select_known
 from .keys import (
     NEW,
@@ -55,7 +57,10 @@ from .writes.setitem_reads import beneath
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+    from ...graph.expr.expr import Expr
     from ..array import Array
+    from ..storage import Steps
+    from ..typing import KeyLike
     from .keys import Plain
 
 TABLE_BYTES = 1 << 20
@@ -79,6 +84,31 @@ def getitem(x: Array, key: Any) -> Array:
         return select_known(x, first)
     part = pick_selection(x, selection(x.expr.grid.shape, items))
     return part if part.ndim else _single(part, items, x)
+
+
+def shows_elements(key: KeyLike) -> bool:
+    """Whether NumPy gives a view for a key: integers, slices, new axes, fields."""
+    items = key if isinstance(key, tuple) else (key,)
+    return all(isinstance(i, _PLAIN) and not isinstance(i, bool) for i in items) or names_fields(key)
+
+
+_PLAIN = (slice, int, np.integer, type(None), type(Ellipsis))
+
+
+def steps_to(part: ArrayBase | None, of: Expr, key: KeyLike) -> Steps | None:
+    """Return the steps that lead from an array to the view that a key gives, whose array is `part`."""
+    if part is not None:
+        if not part.ndim and part.expr.op.label != SUBARRAY:
+            return None  # a scalar
+        steps = find_steps(part.expr, of, writable=True)
+        if steps is not None:
+            return steps
+    items = key if isinstance(key, tuple) else (key,)
+    plain = read_plain(tuple(int(i) if isinstance(i, np.integer) else i for i in items))
+    if plain is None:
+        return None
+    _, op, grid = pick_basic(of.grid, plain, of.dtype.itemsize)
+    return () if op is None else (Step(op, grid, of.dtype),)
 
 
 def _single(found: Array, items: Sequence[Any], x: Array) -> Array:
@@ -146,7 +176,7 @@ _known_basic = lru_cache(1024)(_find_basic)
 
 def _slicing(grid: Grid, chosen: Selection, itemsize: int) -> tuple[Move | None, Grid]:
     """Return the move that takes slices and integers, None where they take all, and the grid of what it makes."""
-    steps: list[Step] = []
+    steps: list[AxisStep] = []
     axes = [Axis.whole(1)] * len(chosen.layout)
     same = len(chosen.layout) == grid.ndim
     for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
@@ -179,7 +209,7 @@ def _take(x: ArrayBase, chosen: Selection) -> Array:
     """Positions along one axis, in one move with slices and integers; the axes of positions are one here."""
     (indexed,) = chosen.arrays
     grid = x.expr.grid
-    steps: list[Step] = []
+    steps: list[AxisStep] = []
     axes = [Axis.whole(1)] * len(chosen.layout)
     for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
         if isinstance(entry, slice):

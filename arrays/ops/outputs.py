@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ..base import ArrayBase, check_own
+from ..base import ArrayBase, check_writable
 from .elementwise.nodes import cast
 from .moves.broadcasting import broadcast_to
 
@@ -36,7 +36,7 @@ def deliver(operation: str, result: Any, out: Any, casting: str = "same_kind", *
             raise ShapeError(bad(operation, "out", out.shape, f"an array of the result's shape {result.shape}"))
         result = broadcast_to(result, out.shape)
     if isinstance(out, ArrayBase):
-        check_own(operation, out)
+        check_writable(operation, out)
         out.expr = cast(result, out.dtype).expr
     else:
         np.copyto(out, np.asarray(result.compute()), casting="unsafe")

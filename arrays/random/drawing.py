@@ -13,7 +13,7 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Random
 from ...workers.kernels.randoms.checks import ORDERED, check, check_order
-from ..base import ArrayBase, as_array, broadcast_shape, check_dtype, check_own, check_shape, grid_for, make, wrap
+from ..base import ArrayBase, as_array, broadcast_shape, check_dtype, check_shape, check_writable, grid_for, make, wrap
 from ..chunking.rechunk import common_axes, regrid
 
 if TYPE_CHECKING:
@@ -155,6 +155,6 @@ def into(operation: str, out: OutLike, made: Array) -> Array:
         raise ArgumentError(bad(operation, "out", type(out).__name__, "None or an array of Windrow"))
     if out.shape != made.shape or out.dtype != made.dtype:
         raise ShapeError(bad(operation, "out", (out.shape, str(out.dtype)), f"shape {made.shape}, {made.dtype}"))
-    check_own(operation, out)
+    check_writable(operation, out)
     out.expr = regrid(made, out.expr.grid).expr
     return out  # type: ignore[return-value]

@@ -11,7 +11,7 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Random
 from ...workers.kernels.randoms.permuting import Permutation
-from ..base import ArrayBase, check_axis, check_own, check_shape, grid_for, make
+from ..base import ArrayBase, check_axis, check_shape, check_writable, grid_for, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import regrid
 from ..ops.moves.taking import take
@@ -117,7 +117,7 @@ class Orders(Drawing):
         True
         """
         if isinstance(x, ArrayBase):
-            check_own("shuffle", x)
+            check_writable("shuffle", x)
             x.expr = self._permute("shuffle", require_known("shuffle", "x", x), axis).expr
             return
         if not isinstance(x, np.ndarray | list):

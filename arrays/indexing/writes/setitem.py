@@ -1,6 +1,7 @@
 """Setting elements: `x[key] = value` puts a new expression behind the name `x`; nothing is written anywhere.
 
-Other arrays made from `x` before keep what they were: there are no views. Slices and integers are a move with a route
+What is a view of `x`, or of which `x` is one, follows (`arrays.storage`); other arrays made from `x` before keep what
+they were. Slices and integers are a move with a route
 for the old elements and one for the new; arrays of positions are scattered by block; one mask, over any axes, with
 values that don't run along what it selects is `where`, fused into what follows; values that do are dealt out chunk by
 chunk where it comes first.
@@ -67,12 +68,12 @@ def assign(x: Array, key: Any, value: Any) -> Array:
     """Return an array like `x` in which `x[key]` is `value`."""
     x = alias(x)
     if names_fields(key):
-        return _set_field(x, key, value)
+        return set_field(x, key, value)
     shape = x.expr.grid.shape
     plain = read_plain(key)
     if plain is not None:
         chosen = pick_plain(shape, plain)
-        return _static(x, chosen, _value(x, value, assigned), plain)
+        return set_selected(x, chosen, _value(x, value, assigned), plain)
     items = expand_ellipsis(len(shape), read_key(key))
     items = masks_checked(items, shape)
     lazy = any(isinstance(i, ArrayBase) for i in items)
@@ -80,11 +81,15 @@ def assign(x: Array, key: Any, value: Any) -> Array:
     if at is not None and (lazy or trivial(at.others)) and at.fits:
         updated = _by_mask(at, value, lazy)
         if updated is not None:
-            return updated if trivial(at.others) else _static(x, selection(shape, list(at.others)).simplify(), updated)
+            return (
+                updated
+                if trivial(at.others)
+                else set_selected(x, selection(shape, list(at.others)).simplify(), updated)
+            )
     new = _value(x, value)
     if lazy:
         return _by_lazy(x, items, new)
-    return _static(x, selection(shape, items).simplify(), new)
+    return set_selected(x, selection(shape, items).simplify(), new)
 
 
 def _value(x: ArrayBase, value: object, by: Rule = read) -> Array:
@@ -114,7 +119,7 @@ def _value(x: ArrayBase, value: object, by: Rule = read) -> Array:
     return astype(as_array("setitem", "value", array), x.dtype)
 
 
-def _set_field(x: Array, names: str | list[str], value: object) -> Array:
+def set_field(x: Array, names: str | list[str], value: object) -> Array:
     """Return records with other values in a field, or in some of them."""
     part = pick_field(x, names)
     new = _value(part, value, assigned)
@@ -148,8 +153,11 @@ def _fit_shape(value: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     return lengths
 
 
-def _static(x: Array, chosen: Selection, value: Array, plain: Plain | None = None) -> Array:
-    """Set what a key without lazy items selects; `plain` is that key, where it has no arrays either."""
+def set_selected(x: Array, chosen: Selection, value: Array, plain: Plain | None = None) -> Array:
+    """Return an array like `x` in which what a key without lazy items selects is `value`.
+
+    `plain` is that key, where it has no arrays either.
+    """
     lengths = _fit_shape(value, chosen.shape)
     if math.prod(chosen.shape) == 0:
         return x
@@ -192,10 +200,8 @@ class _Way:
 
 
 def _find_way(grid: Grid, chosen: Selection, value: Grid) -> _Way:
-    covers = chosen.shape == grid.shape and all(
-        isinstance(e, slice) and e.step == 1 and e.stop == n for e, n in zip(chosen.entries, grid.shape, strict=True)
-    )
-    steps: list[Step] = []
+    covers = all(isinstance(e, slice) and e.stop == n for e, n in zip(chosen.entries, grid.shape, strict=True))
+    steps: dict[int, Step] = {}
     axis_maps: list[tuple[int | None, AxisMap]] = []
     axes: list[Axis] = []
     own = dict(zip(chosen.layout, range(value.ndim), strict=False))
@@ -208,8 +214,9 @@ def _find_way(grid: Grid, chosen: Selection, value: Grid) -> _Way:
         axes.append(value.axes[k] if k is not None else Axis.whole(1))
         straight = straight and k == i and not back
         if k is not None:
-            steps.append((i, Slice(length - 1, -1) if back else Slice()))
-    return _Way(covers, Route(tuple(axis_maps)), None if straight else tuple(steps), tuple(axes))
+            steps[i] = (i, Slice(length - 1, -1) if back else Slice())
+    placed = None if straight else tuple([steps[axis] for axis in chosen.layout if axis != NEW])
+    return _Way(covers, Route(tuple(axis_maps)), placed, tuple(axes))
 
 
 @lru_cache(1024)
@@ -235,12 +242,12 @@ def _basic(x: Array, chosen: Selection, value: Array, plain: Plain | None) -> Ar
     known = plain if small else None
     value_grid = value.expr.grid
     way = _find_way(grid, chosen, value_grid) if known is None else _known_way(grid, known, value_grid)
-    if way.covers:
-        if isinstance(value.expr.op, Full):
-            return make(value.expr.op, (), grid, x.dtype)
-        return regrid(broadcast_to(value, grid.shape), grid)
+    if way.covers and isinstance(value.expr.op, Full):
+        return make(value.expr.op, (), grid, x.dtype)
     if way.steps is not None:
         value = _place_axes(value, chosen.layout, way.steps, way.axes)
+    if way.covers:
+        return regrid(broadcast_to(value, grid.shape), grid)
     op = x.expr.op
     routes = _old(grid.ndim)
     earlier: tuple[ArrayBase, ...] = (x,)

@@ -9,7 +9,7 @@ import numpy as np
 from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, DTypeError, IndexingError, bad
 from ....graph.kinds.mapping import BlockFunction
-from ...base import ArrayBase, as_array, check_axis, check_dtype, check_own, make, wrap
+from ...base import ArrayBase, as_array, check_axis, check_dtype, check_writable, make, wrap
 from ...chunking import coalesce
 from ...chunking.rechunk import regrid
 from ...creation.ranges import arange
@@ -43,7 +43,7 @@ def apply_at(
         raise ArgumentError(bad(name, "a", type(a).__name__, "an array, whose elements are set"))
     values = tuple(as_array(name, "b", b) for b in operands)
     _check_dtypes(ufunc, name, a.dtype, values)
-    check_own(name, a)
+    check_writable(name, a)
     x = wrap(a.expr)
     if not _repeats(indices):
         a.expr = assign(x, indices, function(getitem(x, indices), *values)).expr

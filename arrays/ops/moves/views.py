@@ -40,11 +40,11 @@ def view(x: ArrayBase, dtype: DTypeLike, kind: object, order: str) -> Array:
     wanted = check_dtype("view", "dtype", dtype)
     array = wrap(x.expr)
     if order == "F":
-        return transpose(_view_as(transpose(array), wanted))
-    return _view_as(array, wanted)
+        return transpose(view_as(transpose(array), wanted))
+    return view_as(array, wanted)
 
 
-def _view_as(x: Array, dtype: np.dtype[Any]) -> Array:
+def view_as(x: Array, dtype: np.dtype[Any]) -> Array:
     if dtype.itemsize == x.dtype.itemsize:
         return make(Elementwise("view", (0,)), (x,), x.expr.grid, dtype)
     if not x.ndim:
@@ -69,7 +69,7 @@ def _view_as(x: Array, dtype: np.dtype[Any]) -> Array:
 def byteswap(x: ArrayBase) -> Array:
     """Return the elements with their bytes in reverse order."""
     array = wrap(x.expr)
-    return _view_as(cast(array, array.dtype.newbyteorder()), array.dtype)
+    return view_as(cast(array, array.dtype.newbyteorder()), array.dtype)
 
 
 def with_real(x: ArrayBase, value: object) -> Array:

@@ -1,0 +1,179 @@
+"""Views: arrays that look at the elements of one storage, as NumPy's views look at one memory.
+
+Expressions never change, so what aliases are *names*. An array that a view was taken of has a storage, which is an
+expression, too; the view knows the storage, and the steps that lead from it to the view's own elements. Whoever sets
+elements, through whatever name, gives the storage a new expression (`arrays.indexing.writes.through`), and all other
+names are found anew from it when they are next looked at. So reading costs nothing more, and an array of which no
+view was taken has no storage.
+
+Which results are views is NumPy's own answer: functions that give views there say so (`base.gives_view`), and where
+that depends on strides, NumPy is asked for an array of the same strides without any memory (`copies`).
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ..graph.chunks.axismap import Fixed, Slice
+from ..graph.expr import origin
+from ..graph.expr.expr import DType, Expr, Op
+from ..graph.kinds.elementwise import Elementwise
+from ..graph.kinds.mapping import BlockFunction
+from ..graph.kinds.move import Move
+from ..graph.kinds.reshape import Reshape
+
+if TYPE_CHECKING:
+    from ..graph.chunks.grid import Grid
+    from .base import ArrayBase
+
+CHANGES = threading.Lock()
+"""Held while an array, or a storage, takes another expression."""
+
+_PARTS = ("real", "imag", "view")
+"""Elementwise functions that show bytes as they lie in memory."""
+
+_FUNCTIONS = ("elements.picking:field", "elements.unbuffered:view_as")
+"""Functions of blocks that do."""
+
+
+class Step(NamedTuple):
+    """One operation of those that lead from a storage to a view."""
+
+    op: Op
+    grid: Grid
+    dtype: DType
+    writable: bool = True
+
+
+Steps = tuple[Step, ...]
+
+
+class Storage:
+    """The elements that an array and its views share."""
+
+    __slots__ = ("__weakref__", "_current", "_expr", "_most")
+
+    def __init__(self, expr: Expr) -> None:
+        self._expr = expr
+        self._current: list[ref[ArrayBase]] = []  # arrays that have what the storage has now
+        self._most = 16
+
+    @property
+    def expr(self) -> Expr:
+        """The expression of all elements."""
+        return self._expr
+
+    def add(self, array: ArrayBase) -> None:
+        """Note that an array has an expression of what is stored now; `CHANGES` is held."""
+        if len(self._current) >= self._most:
+            self._current = [each for each in self._current if each() is not None]
+            self._most = 2 * len(self._current) + 16
+        self._current.append(ref(array))
+
+    def set(self, value: Expr) -> None:
+        """Take an expression of other elements: all arrays are found anew; `CHANGES` is held."""
+        current, self._current, self._expr = self._current, [], value
+        for each in current:
+            array = each()
+            if array is not None:
+                array._expr = None
+        value.note_holder(self)
+
+    def _replace(self, known: Expr, value: Expr) -> bool:
+        """Take another expression of the same elements, unless they were changed."""
+        with CHANGES:
+            if self._expr is not known:
+                return False
+            self._expr = value
+            for each in self._current:
+                array = each()
+                if array is not None and array._expr is known:
+                    array._expr = value
+            value.note_holder(self)
+            return True
+
+
+def follow(expr: Expr, steps: Steps) -> Expr:
+    """Return what steps lead to."""
+    for step in steps:
+        expr = Expr(step.op, (expr,), step.grid, step.dtype, origin.find_origin())
+    return expr
+
+
+def find_steps(expr: Expr, below: Expr, writable: bool) -> Steps | None:
+    """Return the steps that lead from one expression to another; None where something else than a view is made."""
+    steps: list[Step] = []
+    while expr is not below:
+        if len(expr.operands) != 1 or (writable and not _shows_elements(expr)):
+            return None
+        steps.append(Step(expr.op, expr.grid, expr.dtype, writable and not _is_zero(expr)))
+        (expr,) = expr.operands
+    return tuple(reversed(steps))
+
+
+def _shows_elements(expr: Expr) -> bool:
+    """Whether a node shows elements of its operand, each at one place."""
+    op = expr.op
+    if isinstance(op, Move):
+        if len(op.routes) > 1 or op.fill is not None:
+            return False
+        (route,) = op.routes
+        lengths = (n for axis, n in enumerate(expr.grid.shape) if axis not in route.targets)
+        return all(isinstance(axis_map, Slice | Fixed) for _, axis_map in route.axes) and all(n == 1 for n in lengths)
+    if isinstance(op, Elementwise):
+        return op.function in _PARTS
+    return isinstance(op, Reshape) or (isinstance(op, BlockFunction) and op.function in _FUNCTIONS)
+
+
+def _is_zero(expr: Expr) -> bool:
+    """Whether a node is the imaginary part of real numbers."""
+    op = expr.op
+    return isinstance(op, Elementwise) and op.function == "imag" and expr.operands[0].dtype.kind != "c"
+
+
+def copies(shape: tuple[int, ...], steps: Steps) -> bool:
+    """Whether NumPy would copy on the way: elements that are reshaped don't lie one stride apart.
+
+    What is asked is an array of the same strides over a single byte. A storage's elements lie in C order.
+    """
+    if len(steps) == 1 or not any(isinstance(step.op, Reshape) for step in steps):
+        return False
+    strides = np.cumprod((1, *shape[:0:-1]), dtype=object)[::-1]
+    try:
+        layout = as_strided(np.empty(1, np.int8), shape, tuple(map(int, strides)), writeable=False)
+        for step in steps:
+            if isinstance(step.op, Move):
+                layout = _lay(layout, step.op, step.grid.shape)
+            elif isinstance(step.op, Reshape):
+                layout = layout.reshape(step.grid.shape, copy=False)
+    except (ValueError, OverflowError):
+        return True
+    return False
+
+
+def _lay(layout: np.ndarray[Any, Any], op: Move, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Return the layout of what a move takes."""
+    key: list[Any] = []
+    order: list[int] = []
+    for target, axis_map in op.routes[0].axes:
+        if target is None:
+            key.append(axis_map.index)  # type: ignore[union-attr]
+            continue
+        first, step = axis_map.start, axis_map.step  # type: ignore[union-attr]
+        stop = first + step * shape[target]
+        key.append(slice(first, stop if stop >= 0 else None, step) if shape[target] else slice(0, 0))
+        order.append(target)
+    part = layout[tuple(key)].transpose(np.argsort(order))
+    return part[tuple(slice(None) if axis in order else None for axis in range(len(shape)))]
+
+
+def put(root: Expr, steps: Steps, value: Expr) -> Expr:
+    """Return a storage's expression after what steps lead to was set."""
+    from .indexing.writes.through import put
+
+    return put(root, steps, value)
