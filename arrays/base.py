@@ -310,21 +310,27 @@ def _shared(function: Callable[P, R], writable: bool) -> Callable[P, R]:
     @functools.wraps(function)
     def view(*args: P.args, **keywords: P.kwargs) -> R:
         result = function(*args, **keywords)
-        of = args[0] if args else next(iter(keywords.values()), None)
-        if isinstance(of, ArrayBase) and not keywords.get("copy"):
-            for each in result if isinstance(result, tuple | list) else (result,):
-                if isinstance(each, ArrayBase) and each is not of:
-                    become_view(each, of, writable)
+        if not keywords.get("copy"):
+            of = [each for each in (*args, *keywords.values()) if isinstance(each, ArrayBase)]
+            for array in of and (result if isinstance(result, tuple | list) else (result,)):
+                _become_view(array, of, writable)
         return result
 
     return view
 
 
-def become_view(array: ArrayBase, of: ArrayBase, writable: bool = True) -> None:
-    """Have what was made of an array show its elements, if it does in NumPy."""
+def _become_view(array: object, of: Sequence[ArrayBase], writable: bool) -> None:
+    """Have what was made of one of some arrays show its elements, if it does in NumPy."""
+    for each in of if isinstance(array, ArrayBase) else ():
+        if each is not array and _show(array, each, writable):
+            return
+
+
+def _show(array: ArrayBase, of: ArrayBase, writable: bool) -> bool:
+    """Have an array show the elements of another one, if it does in NumPy; tell whether it does."""
     known, expr, inner = of._expr, array._expr, array._storage
     if known is None or expr is None:
-        return
+        return False
     if inner is not None and inner.expr is known:  # it is a view of another name of the same
         steps: Steps | None = array._steps
         if not writable:
@@ -332,10 +338,13 @@ def become_view(array: ArrayBase, of: ArrayBase, writable: bool = True) -> None:
     else:
         steps = find_steps(expr, known, writable)
     if steps is None:
-        return
+        return False
     own = known.grid.shape if of._storage is None else of._storage.expr.grid.shape
-    if not writable or not copies(own, of._steps + steps):
+    if writable and copies(own, of._steps + steps):
+        array._detach(expr)
+    else:
         share(array, of, known, steps)
+    return True
 
 
 def alias(x: ArrayBase) -> Array:

@@ -13,7 +13,7 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ...workers.config import config
-from ..base import LONGEST, as_array, check_axis, check_shape, grid_for, make
+from ..base import LONGEST, as_array, check_axis, check_shape, gives_readonly_view, grid_for, make
 from ..chunking.rechunk import regrid
 from ..ops.elementwise.functions import where
 from ..ops.moves.axis_moves import expand_dims, moveaxis
@@ -87,6 +87,7 @@ def trace(
     return deliver_reduced("trace", total, out)
 
 
+@gives_readonly_view
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """Return a diagonal of a matrix, or of each matrix along two axes.
 
@@ -162,6 +163,7 @@ def _square_axis(rows: Axis, columns: Axis, top: int, left: int, n: int) -> Axis
     return Axis.of_sizes(sizes[sizes > 0])
 
 
+@gives_readonly_view
 def diag(v: ArrayLike, k: int = 0) -> Array:
     """Return a diagonal of a matrix, or the matrix with a given diagonal and zeros elsewhere.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ShapeError, bad
-from ..base import as_array, check_axis
+from ..base import as_array, check_axis, gives_readonly_view
 from ..creation import diagonals
 from ..ops.moves.axis_moves import matrix_transpose
 from ..ops.products import matrices, vectors
@@ -148,6 +148,7 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: int | Sequence[Any] = 2)
     return matrices.tensordot(x1, x2, axes)
 
 
+@gives_readonly_view
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """Return the diagonals of matrices.
 

@@ -9,7 +9,7 @@ import numpy as np
 from ....graph.chunks.axismap import Fixed, Slice
 from ....graph.chunks.grid import Axis
 from ....graph.errors import ShapeError, bad
-from ...base import ArrayBase, as_array, broadcast_shape, check_shape, grid_for
+from ...base import ArrayBase, as_array, broadcast_shape, check_shape, gives_readonly_view, grid_for
 from ...chunking.rechunk import common_axes, regrid
 from .axis_moves import move
 
@@ -55,6 +55,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     return broadcast_shape("broadcast_shapes", *(check_shape("broadcast_shapes", s, "shapes") for s in shapes))
 
 
+@gives_readonly_view
 def broadcast_to(
     array: ArrayLike, shape: int | Sequence[int], subok: bool = False, *, chunks: ChunksLike = None
 ) -> Array:
@@ -130,6 +131,7 @@ def broadcast_any(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     return tuple(np.broadcast_to(a, shape) if p else broadcast_to(a, shape) for a, p in zip(arrays, plain, strict=True))
 
 
+@gives_readonly_view
 def broadcast_arrays(*arrays: ArrayLike, subok: bool = False) -> tuple[Array, ...]:
     """Return arrays broadcast to their common shape.
 

@@ -14,7 +14,7 @@ from ....graph.chunks.grid import Axis, Grid, merge_tiny_chunks
 from ....graph.chunks.positions import Periodic
 from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ....graph.kinds.move import Move, Route, join_operands
-from ...base import LONGEST, ArrayBase, as_array, check_axis, check_dtype, check_shape, few, make
+from ...base import LONGEST, ArrayBase, as_array, check_axis, check_dtype, check_shape, few, gives_view, make
 from ..docstrings import OPS
 from ..elementwise.functions import astype
 from ..outputs import deliver
@@ -191,6 +191,7 @@ def stack(
     return deliver("stack", stacked, out)  # type: ignore[no-any-return]
 
 
+@gives_view
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Split an array into the arrays along an axis.
 

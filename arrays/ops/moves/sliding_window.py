@@ -15,7 +15,7 @@ from ....graph.kinds.mapping import BlockFunction
 from ....graph.kinds.move import rechunk as rechunk_move
 from ....graph.kinds.source import Full
 from ....graph.passes.windows import WINDOWS, Windowed, find_windows
-from ...base import as_array, check_axis, check_shape, make, wrap
+from ...base import as_array, check_axis, check_shape, gives_readonly_view, make, wrap
 from ...refitting import refittable
 from .axis_moves import move, transpose
 
@@ -33,6 +33,7 @@ SMALL = 1 << 20
 """Bytes of windows up to which a chunk isn't cut."""
 
 
+@gives_readonly_view
 def sliding_window_view(
     x: ArrayLike,
     window_shape: int | Sequence[int],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import ArgumentError, ShapeError, bad
-from ...base import ArrayBase, as_array, check_axis
+from ...base import ArrayBase, as_array, check_axis, gives_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +50,7 @@ def _parts(operation: str, ary: ArrayLike, cuts: Any, axis: int, *, even: bool) 
     return [array[(*before, slice(a, b))] for a, b in pairwise(borders)]
 
 
+@gives_view
 def split(ary: ArrayLike, indices_or_sections: Cuts, axis: int = 0) -> list[Array]:
     """Split an array into equal parts, or at given positions.
 
@@ -88,6 +89,7 @@ def split(ary: ArrayLike, indices_or_sections: Cuts, axis: int = 0) -> list[Arra
     return _parts("split", ary, indices_or_sections, axis, even=True)
 
 
+@gives_view
 def array_split(ary: ArrayLike, indices_or_sections: Cuts, axis: int = 0) -> list[Array]:
     """Split an array into parts of nearly equal length, or at given positions.
 
@@ -127,6 +129,7 @@ def array_split(ary: ArrayLike, indices_or_sections: Cuts, axis: int = 0) -> lis
     return _parts("array_split", ary, indices_or_sections, axis, even=False)
 
 
+@gives_view
 def vsplit(ary: ArrayLike, indices_or_sections: Cuts) -> list[Array]:
     """Split an array vertically, along axis 0; see `split`.
 
@@ -162,6 +165,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: Cuts) -> list[Array]:
     return _parts("vsplit", array, indices_or_sections, 0, even=True)
 
 
+@gives_view
 def hsplit(ary: ArrayLike, indices_or_sections: Cuts) -> list[Array]:
     """Split an array horizontally, along axis 1, or axis 0 for a 1-D array; see `split`.
 
@@ -197,6 +201,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: Cuts) -> list[Array]:
     return _parts("hsplit", array, indices_or_sections, min(1, array.ndim - 1), even=True)
 
 
+@gives_view
 def dsplit(ary: ArrayLike, indices_or_sections: Cuts) -> list[Array]:
     """Split an array in depth, along axis 2; see `split`.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import ArgumentError, ShapeError, bad
-from ...base import as_array
+from ...base import as_array, gives_view
 from .axis_moves import expand_dims
 from .joining import concatenate, vstack
 
@@ -40,6 +40,7 @@ def _at_least(operation: str, arys: tuple[Any, ...], ndim: int) -> Any:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
+@gives_view
 def atleast_1d(*arys: ArrayLike) -> Any:
     """Return arrays with at least one axis.
 
@@ -69,6 +70,7 @@ def atleast_1d(*arys: ArrayLike) -> Any:
     return _at_least("atleast_1d", arys, 1)
 
 
+@gives_view
 def atleast_2d(*arys: ArrayLike) -> Any:
     """Return arrays with at least two axes, new ones in front.
 
@@ -98,6 +100,7 @@ def atleast_2d(*arys: ArrayLike) -> Any:
     return _at_least("atleast_2d", arys, 2)
 
 
+@gives_view
 def atleast_3d(*arys: ArrayLike) -> Any:
     """Return arrays with at least three axes.
 

@@ -13,7 +13,7 @@ from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ....graph.kinds.elementwise import Elementwise
 from ....graph.kinds.mapping import BlockFunction
-from ...base import ArrayBase, alias, as_array, check_dtype, check_shape, make, wrap
+from ...base import ArrayBase, alias, as_array, check_dtype, check_shape, gives_view, make, wrap
 from ...chunking.rechunk import regrid
 from ..elementwise.functions import imag, join_parts, real
 from ..elementwise.nodes import cast
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ...typing import DTypeLike
 
 
+@gives_view
 def view(x: ArrayBase, dtype: DTypeLike, kind: object, order: str) -> Array:
     """Return the elements that `ndarray.view` gives, as a new array."""
     if order not in ("C", "F"):
