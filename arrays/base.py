@@ -277,8 +277,8 @@ def check_writable(operation: str, x: ArrayBase) -> None:
     """Raise for a view through which NumPy doesn't write, either."""
     if not all(step.writable for step in x._steps):
         raise BadValue(
-            f"{operation}: the array that is written to is read-only, as broadcasts, diagonals, windows and imaginary "
-            "parts of real numbers are; write to the array that it was taken of, or to a copy, x.copy()"
+            f"{operation}: the array that is written to is read-only, as broadcasts, diagonals and windows are; "
+            "write to the array that it was taken of, or to a copy, x.copy()"
         )
 
 
@@ -321,9 +321,8 @@ def _shared(function: Callable[P, R], writable: bool) -> Callable[P, R]:
 
 def _become_view(array: object, of: Sequence[ArrayBase], writable: bool) -> None:
     """Have what was made of one of some arrays show its elements, if it does in NumPy."""
-    for each in of if isinstance(array, ArrayBase) else ():
-        if each is not array and _show(array, each, writable):
-            return
+    if isinstance(array, ArrayBase) and all(each is not array for each in of):
+        any(_show(array, each, writable) for each in of)
 
 
 def _show(array: ArrayBase, of: ArrayBase, writable: bool) -> bool:

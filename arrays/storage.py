@@ -111,7 +111,7 @@ def find_steps(expr: Expr, below: Expr, writable: bool) -> Steps | None:
     while expr is not below:
         if len(expr.operands) != 1 or (writable and not _shows_elements(expr)):
             return None
-        steps.append(Step(expr.op, expr.grid, expr.dtype, writable and not _is_zero(expr)))
+        steps.append(Step(expr.op, expr.grid, expr.dtype, writable))
         (expr,) = expr.operands
     return tuple(reversed(steps))
 
@@ -126,14 +126,9 @@ def _shows_elements(expr: Expr) -> bool:
         lengths = (n for axis, n in enumerate(expr.grid.shape) if axis not in route.targets)
         return all(isinstance(axis_map, Slice | Fixed) for _, axis_map in route.axes) and all(n == 1 for n in lengths)
     if isinstance(op, Elementwise):
-        return op.function in _PARTS
+        zeros = op.function == "imag" and expr.operands[0].dtype.kind != "c"
+        return op.function in _PARTS and not zeros
     return isinstance(op, Reshape) or (isinstance(op, BlockFunction) and op.function in _FUNCTIONS)
-
-
-def _is_zero(expr: Expr) -> bool:
-    """Whether a node is the imaginary part of real numbers."""
-    op = expr.op
-    return isinstance(op, Elementwise) and op.function == "imag" and expr.operands[0].dtype.kind != "c"
 
 
 def copies(shape: tuple[int, ...], steps: Steps) -> bool:
@@ -161,14 +156,15 @@ def _lay(layout: np.ndarray[Any, Any], op: Move, shape: tuple[int, ...]) -> np.n
     key: list[Any] = []
     order: list[int] = []
     for target, axis_map in op.routes[0].axes:
-        if target is None:
-            key.append(axis_map.index)  # type: ignore[union-attr]
-            continue
-        first, step = axis_map.start, axis_map.step  # type: ignore[union-attr]
-        stop = first + step * shape[target]
-        key.append(slice(first, stop if stop >= 0 else None, step) if shape[target] else slice(0, 0))
-        order.append(target)
-    part = layout[tuple(key)].transpose(np.argsort(order))
+        if isinstance(axis_map, Fixed):
+            key.append(axis_map.index)
+        elif isinstance(axis_map, Slice) and target is not None:
+            count = shape[target]
+            stop = axis_map.start + axis_map.step * count
+            key.append(slice(axis_map.start, stop if stop >= 0 else None, axis_map.step) if count else slice(0, 0))
+            order.append(target)
+    part: np.ndarray[Any, Any] = layout[tuple(key)]
+    part = part.transpose(np.argsort(order))
     return part[tuple(slice(None) if axis in order else None for axis in range(len(shape)))]
 
 

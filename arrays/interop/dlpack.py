@@ -71,7 +71,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     """
     check_device("from_dlpack", device)
     if isinstance(x, ArrayBase):
-        return alias(x)
+        return alias(x) if copy else x  # type: ignore[return-value]
     if not hasattr(x, "__dlpack__"):
         raise ArgumentError(bad("from_dlpack", "x", type(x).__name__, "an array with __dlpack__"))
     return from_array(np.from_dlpack(x), copy=bool(copy))

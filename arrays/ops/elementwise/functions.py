@@ -11,7 +11,7 @@ from ....graph.arguments import check_integer
 from ....graph.errors import ArgumentError, DTypeError, bad
 from ....graph.keyword_hints import refuse
 from ....graph.kinds.elementwise import Elementwise, Scalar
-from ...base import SCALARS, as_array, check_device, check_dtype, gives_view, make
+from ...base import SCALARS, ArrayBase, as_array, check_device, check_dtype, gives_view, make
 from ...values import hold
 from ..outputs import deliver
 from .nodes import apply, cast
@@ -63,7 +63,7 @@ def astype(
     dtype : dtype
         To cast to.
     copy : bool
-        Accepted for NumPy and ignored: setting elements of the result never changes `x`.
+        False: where there is nothing to cast, the array itself is returned.
     device : str, optional
         Accepted for the array API standard: None or "cpu", the only device.
     casting : str
@@ -96,7 +96,7 @@ def astype(
         raise DTypeError(
             bad("astype", "dtype", wanted, f"a dtype to which {array.dtype} is cast by the rule {casting!r}")
         )
-    return cast(array, wanted)
+    return x if not copy and isinstance(x, ArrayBase) and wanted == array.dtype else cast(array, wanted)  # type: ignore[return-value]
 
 
 def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
@@ -430,7 +430,7 @@ def nan_to_num(
     x : array_like
         The array.
     copy : bool
-        Accepted for NumPy and ignored: `x` stays as it is.
+        False: elements are replaced in `x`, if that is a Windrow array.
     nan : float
         What replaces NaN.
     posinf, neginf : float, optional
@@ -454,6 +454,9 @@ def nan_to_num(
     >>> wr.nan_to_num(wr.full(2, float("nan"))).compute()
     array([0., 0.])
     """
+    if not copy and isinstance(x, ArrayBase):
+        deliver("nan_to_num", nan_to_num(x, True, nan, posinf, neginf), x)
+        return x  # type: ignore[return-value]
     array = as_array("nan_to_num", "x", x)
     if array.dtype.kind == "c":
         parts = [nan_to_num(part, copy, nan, posinf, neginf) for part in (real(array), imag(array))]

@@ -11,7 +11,7 @@ from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import DTypeError, ShapeError, bad
 from ....graph.kinds.mapping import BlockFunction
 from ....graph.kinds.source import Full
-from ...base import as_array, check_axis, grid_for, make
+from ...base import as_array, check_axis, gives_view, grid_for, make
 from ...chunking.rechunk import regrid
 from ..docstrings import OPS
 from ..moves.joining import concatenate
@@ -161,6 +161,7 @@ def isrealobj(x: ArrayLike) -> bool:
     return not iscomplexobj(x)
 
 
+@gives_view
 def real_if_close(a: ArrayLike, tol: float = 100) -> Array:
     """Return the real parts if all imaginary parts are close to zero, else the array.
 

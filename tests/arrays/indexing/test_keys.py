@@ -121,8 +121,11 @@ def test_setitem(data):
     assert x.shape == expected.shape
     assert x.dtype == expected.dtype
     np.testing.assert_array_equal(x.compute(), expected)
-    for untouched in (before, view):
-        np.testing.assert_array_equal(untouched.compute(), values)
+    same = values.copy()
+    picked, shown = same[()], same[...]
+    same[key] = new
+    np.testing.assert_array_equal(before.compute(), picked)
+    np.testing.assert_array_equal(view.compute(), shown)
 
 
 @given(st.data())

@@ -88,13 +88,14 @@ def test_the_last_of_several_values_stays():
 
 def test_other_names_keep_their_elements():
     a = wr.arange(10, chunks=4)
-    views = [a[:3], a[:], a.T, a.reshape(10), a.copy(), copy.copy(a), copy.deepcopy(a), a.astype(a.dtype)]
+    apart = [a.copy(), copy.copy(a), copy.deepcopy(a), a.astype(a.dtype), a[[0, 1, 2]], a[a < 3], a.flatten(), a + 0]
+    apart += [a.persist(), a.rechunk(2)]
     same = a
     a[:2] = 99
-    for view in views:
-        np.testing.assert_array_equal(view[:3].compute(), [0, 1, 2])
+    for each in apart:
+        np.testing.assert_array_equal(each[:3].compute(), [0, 1, 2])
     assert same is a
-    views[1][0] = -1
+    apart[1][0] = -1
     assert int(a[0]) == 99
 
 

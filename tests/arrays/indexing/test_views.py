@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-import threading
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import windrow as wr
 
