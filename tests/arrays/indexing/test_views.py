@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import threading
+import warnings
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import windrow as wr
 
@@ -110,18 +116,25 @@ b = a.astype("f8", copy=False); b[0] = 3
 b = a.real; b[0] = 3
 z = a + 1j * a; r = z.real; r[0] = 5; z.imag[1] = 7; i = z.imag[2]; i *= 2
 z = (a + 1j * a)[1:]; z.real[...] = 1; z.imag = 5
-r = np.zeros(3, [("p", "f8"), ("q", "i4")]) if xp is np else wr.from_array(np.zeros(3, [("p", "f8"), ("q", "i4")]))
+r = new(np.zeros(3, "f8,i4")); p = r["f0"]; p[1:] = 5; r["f1"][0] = 3; s = r[1:]["f1"]; s += 2
+r = new(np.zeros(3, "f8,i4")); r[1:]["f0"] = 7; p = r["f0"][::2]; p *= 2
+b = a.astype("i4", copy=False); b[0] = 3
+b = xp.nan_to_num(a, copy=False); b[0] = 3
+b = a.conj(); b[0] = 3
+b = a[1:]; b.byteswap(inplace=True); b.byteswap(inplace=True); b[0] = 1
+b = new(np.array(5.0)); c = b[...]; c[...] = 3
+b = a[:0]; b[...] = 3; b = a[1:, 3:3]; b += 1
+b = a[1:]; b.resize((2, 2), refcheck=False) if xp is wr else None; b = 0; a[1] = 2
+a.T.real[1] = 5; a.reshape(2, 12).T[3] *= 2
+b = xp.linalg.diagonal(a); a[1, 1] = 55; c = b + 1
+b, c = xp.broadcast_arrays(a, a[0]); a[0] = 5; d = c + 1
+b = (wr if xp is wr else np.lib.stride_tricks).sliding_window_view(a, 2, axis=1); a[0] = 5; c = b.sum(-1)
 """.strip().splitlines()
-
-FIELDS = [
-    'p = r["p"]; p[1:] = 5; r["q"][0] = 3; s = r[1:]["q"]; s += 2',
-    'r[1:]["p"] = 7; p = r["p"][::2]; p *= 2',
-]
 
 
 def run(program, xp, names):
     """Run a program, and return the arrays that it leaves, as NumPy's."""
-    names = {"xp": xp, "np": np, "wr": wr, **names}
+    names = {"xp": xp, "np": np, "wr": wr, "new": wr.from_array if xp is wr else np.copy, **names}
     exec(program, names)
     kinds = (np.ndarray, wr.Array)
     return {name: np.asarray(value).copy() for name, value in names.items() if isinstance(value, kinds)}
@@ -140,3 +153,187 @@ def test_programs_that_write_through_views(program, chunks):
     assert expected.keys() == values.keys()
     for name, array in expected.items():
         np.testing.assert_array_equal(values[name], array, err_msg=name)
+
+
+KEYS = st.sampled_from(["1:", ":-1", "::2", "::-1", "1:-1", "1:3", "0", "-1", "..., 1:", "..., ::-2", "None", "1:2"])
+TURNS = st.sampled_from(
+    [".T", ".reshape(-1)", ".reshape(2, -1)", ".swapaxes(0, -1)", ".ravel()", ".view()", "[..., None]"]
+)
+WRITES = st.sampled_from(
+    ["{} += 1", "{}[...] = {} * 2", "{}[...] = {}[::-1]", "{}[{}>9] = 0", "{}.fill(7)", "np.negative({}, out={})"]
+)
+
+
+@st.composite
+def programs(draw):
+    """A program that takes views of views, and writes to some of them and to the array in between."""
+    names, lines = ["a"], []
+    for number in range(draw(st.integers(1, 4))):
+        of = draw(st.sampled_from(names))
+        step = draw(st.one_of(KEYS.map("[{}]".format), TURNS))
+        names.append(f"v{number}")
+        lines.append(f"v{number} = {of}{step}")
+        for _ in range(draw(st.integers(0, 2))):
+            write = draw(WRITES)
+            lines.append(write.replace("{}", draw(st.sampled_from(names))))
+    return "\n".join(lines)
+
+
+@given(program=programs(), chunks=st.integers(1, 6))
+def test_programs_of_views_and_writes_drawn_by_chance(program, chunks):
+    start = np.arange(24.0).reshape(4, 6) * 7 % 23
+    try:
+        expected = run(program, np, {"a": start.copy()})
+    except (IndexError, ValueError, TypeError):
+        return  # NumPy has no such view
+    values = run(program, wr, {"a": wr.from_array(start.copy(), chunks=chunks)})
+    for name, array in expected.items():
+        if isinstance(array, np.ndarray) and name in values:
+            np.testing.assert_array_equal(values[name], array, err_msg=f"{name} of {program}")
+
+
+ARGUMENTS = {
+    "array_split": (3,), "astype": ("f8",), "broadcast_to": ((2, 4, 6),), "delete": (1,), "expand_dims": (0,),
+    "hsplit": (2,), "insert": (1, 5.0), "moveaxis": (0, 1), "append": (1.0,), "clip": (0, 100), "compress": ([True],),
+    "partition": (1,), "percentile": (50,), "quantile": (0.5,), "repeat": (2,), "reshape": ((6, 4),), "roll": (1,),
+    "resize": ((4, 6),), "rollaxis": (1,), "split": (2,), "swapaxes": (0, 1), "take": ([1],), "tile": (2,),
+    "vsplit": (2,),
+}  # fmt: skip
+WRITE = {"copyto", "fill_diagonal", "fromfile", "load", "place", "put", "put_along_axis", "putmask", "save", "savez"}
+UNSIZED = {"trim_zeros"}
+"""Its size depends on elements, so it is an array of its own; docs/limits.md says so."""
+
+
+def shares(x, y):
+    return y is x or (y._storage is not None and y._storage is x._storage)
+
+
+@pytest.mark.parametrize("of", ["function", "method"])
+def test_which_results_share_elements_with_the_array_they_are_made_of(of):
+    """Every function, and every method, that both have and that take one array and the arguments above."""
+    home, mine = (np, wr) if of == "function" else (np.ndarray, wr.Array)
+    names = [n for n in dir(home) if not n.startswith("_") and hasattr(mine, n) and n not in WRITE | UNSIZED]
+    tried = 0
+    for name in names:
+        a = np.arange(24.0).reshape(4, 6)
+        x = wr.from_array(a.copy(), chunks=(3, 4))
+        arguments = ARGUMENTS.get(name, ())
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+                expected, result = (call(h, name, v, arguments) for h, v in ((home, a), (mine, x)))
+        except (TypeError, ValueError, AttributeError, IndexError):
+            continue  # it takes other arguments
+        for there, here in zip(expected, result, strict=True):
+            if isinstance(there, np.ndarray) and isinstance(here, wr.Array):
+                tried += 1
+                assert shares(x, here) == np.shares_memory(a, there), name
+                if shares(x, here) and here.size:
+                    assert all(step.writable for step in here._steps) == there.flags.writeable, name
+    assert tried > (120 if of == "function" else 25)
+
+
+def call(home, name, array, arguments):
+    attribute = getattr(home, name)
+    if isinstance(attribute, type) or (home in (np, wr) and not callable(attribute)):
+        raise TypeError
+    value = attribute(array, *arguments) if callable(attribute) else getattr(array, name)
+    return value if isinstance(value, tuple | list) else (value,)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: wr.broadcast_to(x, (2, 4, 6)),
+        lambda x: wr.diagonal(x),
+        lambda x: wr.diag(x)[1:],
+        lambda x: wr.sliding_window_view(x, 2, axis=0).T,
+    ],
+)
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda v: v.__setitem__(0, 1),
+        lambda v: v.__iadd__(1),
+        lambda v: np.add(v, 1, out=v),
+        lambda v: v.fill(3),
+        lambda v: v.sort(),
+        lambda v: np.copyto(v, 3),
+        lambda v: v.flat.__setitem__(0, 1),
+        lambda v: np.add.at(v, 0, 1),
+    ],
+)
+def test_what_is_read_only_in_numpy_is_not_written_to(view, write):
+    x = wr.from_array(np.arange(24.0).reshape(4, 6), chunks=3)
+    with pytest.raises(ValueError, match=r"read-only"):
+        write(view(x))
+    assert int(x.sum()) == 276
+
+
+def test_copies_and_what_was_persisted_stay_as_they_were():
+    x = wr.from_array(np.arange(24.0).reshape(4, 6), chunks=3)
+    part = x[1:]
+    kept, copied, changed = part.persist(), copy.deepcopy(part), x.rechunk(2)
+    computed = part.compute()
+    part[...] = 0
+    for each in (kept.compute(), copied.compute(), changed[1:].compute(), computed):
+        np.testing.assert_array_equal(each, np.arange(24.0).reshape(4, 6)[1:])
+
+
+def test_a_numpy_array_stays_as_it_is():
+    a = np.zeros(6)
+    x = wr.asarray(a)
+    x[1:][0] = 1
+    assert a.tolist() == [0] * 6
+    assert x.tolist() == [0, 1, 0, 0, 0, 0]
+
+
+def test_a_view_computes_what_it_shows_alone(tmp_path):
+    log = str(tmp_path / "calls")
+
+    def count(block, block_id):
+        with open(log, "a") as file:
+            file.write(f"{block_id[0]} ")
+        return block + 1
+
+    x = wr.map_blocks(count, wr.zeros((1000, 8), chunks=(1, 8)), dtype=float, meta=np.zeros((0, 0)))
+    row = x[500]
+    row *= 2
+    del x
+    assert row.tolist() == [2.0] * 8
+    assert (tmp_path / "calls").read_text() == "500 "
+
+
+def test_x_plus_is_written_once():
+    x = wr.zeros((4, 4), chunks=2)
+    x[1:] += 1
+    assert x.expr.op.label == "setitem"
+    assert len(x.expr.operands) == 2
+    assert x.expr.operands[0].op.label == "full"
+
+
+def test_threads_write_to_parts_of_one_array():
+    x = wr.zeros((8, 50), chunks=(2, 10))
+    rows = [x[i] for i in range(8)]
+
+    def fill(row, number):
+        for j in range(50):
+            row[j] = number * 100 + j
+
+    threads = [threading.Thread(target=fill, args=(row, i)) for i, row in enumerate(rows)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    np.testing.assert_array_equal(x.compute(), np.arange(8)[:, None] * 100 + np.arange(50))
+
+
+def test_a_shape_that_would_need_a_copy_is_refused():
+    x = wr.from_array(np.arange(24.0).reshape(4, 6), chunks=3)
+    turned = x.T
+    with pytest.raises(AttributeError, match="copied"):
+        turned.shape = (24,)
+    turned.shape = (2, 3, 4)
+    turned[0] = 0
+    expected = np.arange(24.0).reshape(4, 6)
+    expected.T.reshape(2, 3, 4)[0] = 0
+    np.testing.assert_array_equal(x.compute(), expected)
