@@ -26,7 +26,7 @@ from ..workers.config import config
 from ..workers.sources.file_arrays import source_of
 from ..workers.sources.source_objects import travelling
 from ..workers.sources.stores.stand_in import StandIn
-from .storage import CHANGES, Storage, copies, find_steps, follow, put
+from .storage import CHANGES, Storage, copies, find_layout, find_steps, follow, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -293,6 +293,13 @@ def share(view: ArrayBase, of: ArrayBase, known: Expr, steps: Steps) -> None:
             storage.add(of)
         view._storage, view._steps = storage, of._steps + steps
         storage.add(view)
+
+
+def is_contiguous(x: ArrayBase, order: str) -> bool:
+    """Whether the elements of an array follow each other in NumPy's memory, in C order or in Fortran's."""
+    shape = x.expr.grid.shape if x._storage is None else x._storage.expr.grid.shape
+    layout = find_layout(shape, x._steps)
+    return layout is not None and bool(layout.flags.f_contiguous if order == "F" else layout.flags.c_contiguous)
 
 
 def gives_view(function: Callable[P, R]) -> Callable[P, R]:

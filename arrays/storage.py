@@ -132,12 +132,17 @@ def _shows_elements(expr: Expr) -> bool:
 
 
 def copies(shape: tuple[int, ...], steps: Steps) -> bool:
-    """Whether NumPy would copy on the way: elements that are reshaped don't lie one stride apart.
-
-    What is asked is an array of the same strides over a single byte. A storage's elements lie in C order.
-    """
+    """Whether NumPy would copy on the way: elements that are reshaped don't lie one stride apart."""
     if len(steps) == 1 or not any(isinstance(step.op, Reshape) for step in steps):
         return False
+    return find_layout(shape, steps) is None
+
+
+def find_layout(shape: tuple[int, ...], steps: Steps) -> np.ndarray[Any, Any] | None:
+    """Return an array of the strides that a view has in NumPy; None where that would be a copy.
+
+    It has a single byte, which nobody reads. A storage's elements lie in C order.
+    """
     strides = np.cumprod((1, *shape[:0:-1]), dtype=object)[::-1]
     try:
         layout = as_strided(np.empty(1, np.int8), shape, tuple(map(int, strides)), writeable=False)
@@ -147,8 +152,8 @@ def copies(shape: tuple[int, ...], steps: Steps) -> bool:
             elif isinstance(step.op, Reshape):
                 layout = layout.reshape(step.grid.shape, copy=False)
     except (ValueError, OverflowError):
-        return True
-    return False
+        return None
+    return layout
 
 
 def _lay(layout: np.ndarray[Any, Any], op: Move, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 def put(root: Expr, steps: Steps, value: Expr) -> Expr:
     """Return a storage's expression after what steps lead to became `value`, which may broadcast to it."""
+    if steps and steps[-1].grid.size == 0:
+        return root
     return _put(wrap(root), steps, wrap(value)).expr
 
 

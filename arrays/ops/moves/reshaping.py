@@ -10,13 +10,12 @@ import numpy as np
 
 from ....graph.errors import ArgumentError, ShapeError, bad
 from ....graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
-from ...base import alias, as_array, check_shape, gives_view, grid_for, make
+from ...base import ArrayBase, alias, as_array, check_shape, gives_view, grid_for, is_contiguous, make
 from ...chunking.rechunk import regrid
 from .axis_moves import transpose
 
 if TYPE_CHECKING:
     from ...array import Array
-    from ...base import ArrayBase
     from ...typing import ArrayLike, ChunksLike
 
 __all__ = [
@@ -46,7 +45,8 @@ def reshape(
     order : {"C", "F", "A"}
         "F": elements keep the order in which the first axis runs fastest. "A" is "C".
     copy : bool, optional
-        Accepted for the array API standard and ignored: setting elements of the result never changes `a`.
+        True: the result is no view, so that setting its elements leaves `a` as it is. None or False: it is one where
+        NumPy's is.
     chunks : int, str, tuple, dict or None
         Chunks of the result; None: those of `a` where borders fit.
 
@@ -113,7 +113,6 @@ def _infer_shape(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
     return check_shape("reshape", (*lengths[:at], math.prod(old) // rest, *lengths[at + 1 :]))
 
 
-@gives_view
 def ravel(a: ArrayLike, order: str = "C") -> Array:
     """Return the flattened array.
 
@@ -127,7 +126,7 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
     Returns
     -------
     Array
-        1-D and lazy, with all elements. NumPy may return a view; here setting elements of the result never changes `a`.
+        1-D and lazy, with all elements; a view where NumPy gives one.
 
     Raises
     ------
@@ -142,7 +141,11 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
     >>> wr.ravel(wr.ones((2, 3))).shape
     (6,)
     """
-    return reshape(as_array("ravel", "a", a), -1, "C" if order == "K" else order)
+    order = "C" if order == "K" else order
+    line = reshape(as_array("ravel", "a", a), -1, order)
+    if isinstance(a, ArrayBase) and is_contiguous(a, order):
+        return reshape(a, -1, order)
+    return line
 
 
 def flatten(a: ArrayBase, order: str = "C") -> Array:
