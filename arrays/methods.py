@@ -97,7 +97,7 @@ class Methods(ArrayBase):
         subok : bool
             Accepted for NumPy and ignored: there are no other classes.
         copy : bool
-            Accepted for NumPy and ignored: setting elements of the result never changes the array.
+            False: where there is nothing to cast, the array itself is returned.
 
         Returns
         -------
@@ -208,7 +208,7 @@ class Methods(ArrayBase):
 
     @property
     def real(self) -> Array:
-        """The real parts; when they are set, the array stands for the result."""
+        """The real parts, a view of the array."""
         return ew.real(self)
 
     @real.setter
@@ -217,7 +217,7 @@ class Methods(ArrayBase):
 
     @property
     def imag(self) -> Array:
-        """The imaginary parts; when they are set, the array stands for the result."""
+        """The imaginary parts: a view of complex numbers; zeros else."""
         return ew.imag(self)
 
     @imag.setter
@@ -236,7 +236,7 @@ class Methods(ArrayBase):
     def view(self, dtype: DTypeLike = None, type: Any = None, order: str = "C") -> Array:
         """Return the elements' bytes read as another dtype.
 
-        There are no views: setting elements of the result leaves the array as it is.
+        Setting elements of the result sets the array's bytes.
 
         Parameters
         ----------
@@ -260,10 +260,6 @@ class Methods(ArrayBase):
             The array is 0-d, and `dtype` has another size.
         DTypeError
             `dtype` is none, or its size doesn't divide the bytes of the axis.
-
-        Notes
-        -----
-        Unlike NumPy's, the result is no view: setting its elements leaves the array as it is.
 
         Examples
         --------

@@ -45,7 +45,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     *xi : array_like, at most 1-D
         The coordinates along each axis.
     copy : bool
-        Accepted for NumPy and ignored: there are no views.
+        Accepted for NumPy and ignored: the results are arrays of their own.
     sparse : bool
         Whether to keep size-1 axes that would broadcast.
     indexing : {"xy", "ij"}

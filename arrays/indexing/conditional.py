@@ -178,7 +178,7 @@ def lazy_target(operation: str, argument: str, array: ArrayLike) -> Array:
 
 
 def _replace(operation: str, array: Array, found: Array) -> None:
-    """Replace an array's elements; arrays made from it before keep the old ones."""
+    """Replace an array's elements."""
     check_writable(operation, array)
     array.expr = regrid(astype(found, array.dtype), array.expr.grid).expr
 
@@ -189,7 +189,7 @@ def copyto(dst: Any, src: ArrayLike, casting: str = "same_kind", where: WhereLik
     Parameters
     ----------
     dst : Array or numpy.ndarray
-        A lazy array stands for the new elements from then on; a NumPy array is filled, for which `src` is computed.
+        The array, whose elements are set; for one of NumPy's `src` is computed.
     src : array_like
         It broadcasts to `dst`.
     casting : str
@@ -205,10 +205,6 @@ def copyto(dst: Any, src: ArrayLike, casting: str = "same_kind", where: WhereLik
         `src` or `where` doesn't broadcast to `dst`.
     DTypeError
         `src` holds Python objects. `casting` doesn't allow the cast, or `where` is not of bool.
-
-    Notes
-    -----
-    There are no views: arrays made from `dst` before keep the old elements.
 
     Examples
     --------
@@ -237,7 +233,7 @@ def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
     Parameters
     ----------
     a : Array
-        The array; it stands for the new elements from then on.
+        The array, whose elements are set.
     mask : array_like of bool
         Of the shape of `a`.
     values : array_like
@@ -254,10 +250,6 @@ def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
         `mask` or `values` holds Python objects, or `values` is an array that isn't cast safely to the dtype of `a`.
     RangeError
         `values` has a number of Python's that the dtype can't hold.
-
-    Notes
-    -----
-    There are no views: arrays made from `a` before keep the old elements.
 
     Examples
     --------
@@ -299,7 +291,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
     Parameters
     ----------
     arr : Array
-        The array; it stands for the new elements from then on.
+        The array, whose elements are set.
     mask : array_like of bool
         Of the shape of `arr`.
     vals : array_like
@@ -317,10 +309,6 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
         `mask` or `vals` holds Python objects, or `vals` is an array that isn't cast safely to the dtype of `arr`.
     RangeError
         `vals` has a number of Python's that the dtype can't hold.
-
-    Notes
-    -----
-    There are no views: arrays made from `arr` before keep the old elements.
 
     Examples
     --------

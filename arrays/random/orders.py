@@ -89,7 +89,7 @@ class Orders(Drawing):
         return make(Random("permutation", key, offset, (n, offset), jumps), (), grid, I8)
 
     def shuffle(self, x: ArrayLike, axis: int = 0) -> None:
-        """Bring an array into random order; `x` stands for the new order from then on.
+        """Bring an array into random order, in place.
 
         Parameters
         ----------

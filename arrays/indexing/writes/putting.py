@@ -35,7 +35,7 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     Parameters
     ----------
     a : Array
-        The array; it stands for the new elements from then on.
+        The array, whose elements are set.
     ind : array_like of int
         Flat indices in C order; negative ones count from the end.
     v : array_like
@@ -51,10 +51,6 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
         `ind` are not integers.
     IndexingError
         An index is out of bounds: at the call, or for lazy indices when the result is computed.
-
-    Notes
-    -----
-    There are no views: arrays made from `a` before keep the old elements.
 
     Examples
     --------
@@ -86,7 +82,7 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
     Parameters
     ----------
     arr : Array
-        The array; it stands for the new elements from then on.
+        The array, whose elements are set.
     indices : array_like of int
         As many axes as `arr`; they broadcast except along `axis`.
     values : array_like
@@ -107,10 +103,6 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
         `indices` or `values` holds Python objects. `indices` are not integers.
     IndexingError
         A position is out of bounds: at the call, or for lazy `indices` when the result is computed.
-
-    Notes
-    -----
-    There are no views: arrays made from `arr` before keep the old elements.
 
     Examples
     --------
@@ -146,7 +138,7 @@ def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False) -> None:
     Parameters
     ----------
     a : Array, at least 2-D
-        The array; it stands for the new elements from then on. With more than two axes, all of equal length.
+        The array, whose elements are set. With more than two axes, all of equal length.
     val : scalar or array_like
         The value, or values that repeat along the diagonal.
     wrap : bool
@@ -161,10 +153,6 @@ def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False) -> None:
         `a` has fewer than two axes, or more of different lengths.
     DTypeError
         `val` holds Python objects.
-
-    Notes
-    -----
-    There are no views: arrays made from `a` before keep the old elements.
 
     Examples
     --------

@@ -76,7 +76,7 @@ def broadcast_to(
     Returns
     -------
     Array
-        Lazy, of that shape. NumPy returns a read-only view; this is an array like any other.
+        Lazy, of that shape; a read-only view, as in NumPy.
 
     Raises
     ------

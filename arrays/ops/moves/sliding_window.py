@@ -56,7 +56,7 @@ def sliding_window_view(
     subok : bool
         Accepted for NumPy and ignored: there are no subclasses.
     writeable : bool
-        Only False: windows are no views.
+        Only False: windows are read-only.
     automatic_rechunk : bool
         Whether chunks are cut along the axes so that windows don't make them larger; False: they stay.
 
