@@ -12,7 +12,7 @@ import numpy as np
 from ..graph.errors import ArgumentError, ShapeError, bad
 from ..graph.expr.serialize import is_travelling
 from ..workers.config import config
-from ..workers.public_api import guard, warn
+from ..workers.public_api import warn
 from .as_methods import method
 from .base import (
     ArrayBase,
@@ -22,7 +22,6 @@ from .base import (
     check_writable,
     packed,
     register,
-    share,
     unpacked,
 )
 from .creation import arrow
@@ -35,7 +34,8 @@ from .indexing.getitem import getitem, shows_elements, steps_to
 from .indexing.views.block_view import BlockView
 from .indexing.views.points import PointView
 from .indexing.writes.numpy_writes import is_blank, warn_turns
-from .indexing.writes.setitem import assign
+from .indexing.writes.setitem import as_value, assign
+from .indexing.writes.through import put
 from .interop import pandas
 from .interop.array_api import namespace
 from .interop.dlpack import CPU, to_dlpack
@@ -43,6 +43,7 @@ from .interop.numpy_protocols import by_ufunc, replacement
 from .methods import Methods
 from .operators import Operators
 from .tasks.methods import Awaitable
+from .views import share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,9 +51,14 @@ if TYPE_CHECKING:
     import pyarrow
 
     from ..graph.expr.expr import Expr
+    from .storage import Steps
     from .typing import ArrayLike, DTypeLike, KeyLike
 
-_assigned = guard(assign, inner=True)
+
+def _assigned(x: Array, key: KeyLike, value: object) -> tuple[Expr, Steps]:
+    """Return the expression of all elements, once a key's are set; or of the key's alone, and the steps to them."""
+    steps = steps_to(None, x.expr, key) if x._steps and shows_elements(key) else None
+    return (as_value(x, value).expr, steps) if steps else (assign(x, key, value).expr, ())
 
 
 class Array(Operators, Methods, LocalParts, Looks, Awaitable):
@@ -143,6 +149,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         """
         return verbs.persist_array(self, spread)
 
+    _put = staticmethod(put)
     release = method(verbs.release)
     owners = method(verbs.owners)
     to_arrow = method(arrow.to_arrow)
@@ -198,7 +205,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
             return  # x[1:] += y has set the elements of x already
         while True:
             known = self._known()
-            if self._write(known, _assigned(self, key, value).expr):
+            if self._write(known, *_assigned(self, key, value)):
                 return  # else another thread has set elements meanwhile
 
     def _is_part(self, value: ArrayBase, key: KeyLike) -> bool:

@@ -5,11 +5,10 @@ Operations make arrays without importing `Array`, whose methods call the operati
 
 from __future__ import annotations
 
-import functools
 import importlib
 import math
 import operator
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,25 +19,22 @@ from ..graph.expr import origin
 from ..graph.expr.expr import DType, Expr, Op
 from ..graph.expr.interned import same_grid
 from ..graph.expr.serialize import pack, unpack
-from ..graph.keyword_hints import aside
 from ..graph.kinds.source import Host, HostData
 from ..workers.config import config
 from ..workers.sources.file_arrays import source_of
 from ..workers.sources.source_objects import travelling
 from ..workers.sources.stores.stand_in import StandIn
-from .storage import CHANGES, Storage, copies, find_layout, find_steps, follow, put
+from .storage import CHANGES, follow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ..graph.chunks.grid import Grid
     from .array import Array
     from .execution.deferred import Unsized
-    from .storage import Steps
+    from .storage import Steps, Storage
     from .typing import AxisLike, ChunksLike, DTypeLike, KeyLike
 
-P = ParamSpec("P")
-R = TypeVar("R")
 
 LONGEST = int(np.iinfo(np.int64).max)
 """No axis is longer, and no array has more elements or bytes: positions are int64."""
@@ -125,9 +121,9 @@ class ArrayBase:
             check_writable(value.origin.call or value.op.label, self)
         storage = self._storage
         if storage is not None and known is not None:
-            root = put(known, self._steps + steps, value)
+            root = self._put(known, self._steps + steps, value)
         elif steps:
-            root = put(self.expr, steps, value)
+            root = self._put(self.expr, steps, value)
         else:
             root = value
         with CHANGES:
@@ -143,6 +139,11 @@ class ArrayBase:
                 self._expr, self._unsized = root, None
                 root.note_holder(self)
             return True
+
+    @staticmethod
+    def _put(root: Expr, steps: Steps, value: Expr) -> Expr:
+        """Return an expression of which what steps lead to is a value; see `arrays.indexing.writes.through`."""
+        raise NotImplementedError
 
     def _replace(self, known: Expr | None, value: Expr) -> bool:
         """Take another expression of the same elements, unless these were changed; tell whether it was so."""
@@ -280,77 +281,6 @@ def check_writable(operation: str, x: ArrayBase) -> None:
             f"{operation}: the array that is written to is read-only, as broadcasts, diagonals and windows are; "
             "write to the array that it was taken of, or to a copy, x.copy()"
         )
-
-
-def share(view: ArrayBase, of: ArrayBase, known: Expr, steps: Steps) -> None:
-    """Have a new array show elements of another one, which had the expression `known`, from now on."""
-    with CHANGES:
-        if of._expr is not known:  # another thread has set elements
-            return
-        storage = of._storage
-        if storage is None:
-            storage = of._storage = Storage(known)
-            storage.add(of)
-        view._storage, view._steps = storage, of._steps + steps
-        storage.add(view)
-
-
-def is_contiguous(x: ArrayBase, order: str) -> bool:
-    """Whether the elements of an array follow each other in NumPy's memory, in C order or in Fortran's."""
-    shape = x.expr.grid.shape if x._storage is None else x._storage.expr.grid.shape
-    layout = find_layout(shape, x._steps)
-    return layout is not None and bool(layout.flags.f_contiguous if order == "F" else layout.flags.c_contiguous)
-
-
-def gives_view(function: Callable[P, R]) -> Callable[P, R]:
-    """Have the results of a function be views of its first argument, where they are views in NumPy."""
-    return _shared(function, writable=True)
-
-
-def gives_readonly_view(function: Callable[P, R]) -> Callable[P, R]:
-    """Have the results of a function follow its first argument; they aren't written to."""
-    return _shared(function, writable=False)
-
-
-def _shared(function: Callable[P, R], writable: bool) -> Callable[P, R]:
-    @aside
-    @functools.wraps(function)
-    def view(*args: P.args, **keywords: P.kwargs) -> R:
-        result = function(*args, **keywords)
-        if not keywords.get("copy"):
-            of = [each for each in (*args, *keywords.values()) if isinstance(each, ArrayBase)]
-            for array in of and (result if isinstance(result, tuple | list) else (result,)):
-                _become_view(array, of, writable)
-        return result
-
-    return view
-
-
-def _become_view(array: object, of: Sequence[ArrayBase], writable: bool) -> None:
-    """Have what was made of one of some arrays show its elements, if it does in NumPy."""
-    if isinstance(array, ArrayBase) and all(each is not array for each in of):
-        any(_show(array, each, writable) for each in of)
-
-
-def _show(array: ArrayBase, of: ArrayBase, writable: bool) -> bool:
-    """Have an array show the elements of another one, if it does in NumPy; tell whether it does."""
-    known, expr, inner = of._expr, array._expr, array._storage
-    if known is None or expr is None:
-        return False
-    if inner is not None and inner.expr is known:  # it is a view of another name of the same
-        steps: Steps | None = array._steps
-        if not writable:
-            steps = tuple(step._replace(writable=False) for step in array._steps)
-    else:
-        steps = find_steps(expr, known, writable)
-    if steps is None:
-        return False
-    own = known.grid.shape if of._storage is None else of._storage.expr.grid.shape
-    if writable and copies(own, of._steps + steps):
-        array._detach(expr)
-    else:
-        share(array, of, known, steps)
-    return True
 
 
 def alias(x: ArrayBase) -> Array:

@@ -6,7 +6,7 @@ elements, through whatever name, gives the storage a new expression (`arrays.ind
 names are found anew from it when they are next looked at. So reading costs nothing more, and an array of which no
 view was taken has no storage.
 
-Which results are views is NumPy's own answer: functions that give views there say so (`base.gives_view`), and where
+Which results are views is NumPy's own answer: functions that give views there say so (`views.gives_view`), and where
 that depends on strides, NumPy is asked for an array of the same strides without any memory (`copies`).
 """
 
@@ -29,7 +29,6 @@ from ..graph.kinds.reshape import Reshape
 
 if TYPE_CHECKING:
     from ..graph.chunks.grid import Grid
-    from .base import ArrayBase
 
 CHANGES = threading.Lock()
 """Held while an array, or a storage, takes another expression."""
@@ -60,7 +59,7 @@ class Storage:
 
     def __init__(self, expr: Expr) -> None:
         self._expr = expr
-        self._current: list[ref[ArrayBase]] = []  # arrays that have what the storage has now
+        self._current: list[ref[Any]] = []  # arrays that have what the storage has now
         self._most = 16
 
     @property
@@ -68,7 +67,7 @@ class Storage:
         """The expression of all elements."""
         return self._expr
 
-    def add(self, array: ArrayBase) -> None:
+    def add(self, array: Any) -> None:
         """Note that an array has an expression of what is stored now; `CHANGES` is held."""
         if len(self._current) >= self._most:
             self._current = [each for each in self._current if each() is not None]
@@ -171,10 +170,3 @@ def _lay(layout: np.ndarray[Any, Any], op: Move, shape: tuple[int, ...]) -> np.n
     part: np.ndarray[Any, Any] = layout[tuple(key)]
     part = part.transpose(np.argsort(order))
     return part[tuple(slice(None) if axis in order else None for axis in range(len(shape)))]
-
-
-def put(root: Expr, steps: Steps, value: Expr) -> Expr:
-    """Return a storage's expression after what steps lead to was set."""
-    from .indexing.writes.through import put
-
-    return put(root, steps, value)

@@ -47,7 +47,6 @@ _LEFT = {
     "__reduce_ex__",
     "__repr__",
     "__setattr__",
-    "__setitem__",  # counts references to the array, which a wrapper would hold
     "__setstate__",
     "__str__",
 }

@@ -13,12 +13,13 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ...workers.config import config
-from ..base import LONGEST, as_array, check_axis, check_shape, gives_readonly_view, grid_for, make
+from ..base import LONGEST, as_array, check_axis, check_shape, grid_for, make
 from ..chunking.rechunk import regrid
 from ..ops.elementwise.functions import where
 from ..ops.moves.axis_moves import expand_dims, moveaxis
 from ..ops.outputs import deliver_reduced
 from ..ops.reductions.nodes import reduce_from
+from ..views import gives_readonly_view
 from .docstrings import CREATION
 from .ranges import arange
 

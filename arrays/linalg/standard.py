@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ShapeError, bad
-from ..base import as_array, check_axis, gives_readonly_view
+from ..base import as_array, check_axis
 from ..creation import diagonals
 from ..ops.moves.axis_moves import matrix_transpose
 from ..ops.products import matrices, vectors
+from ..views import gives_readonly_view
 from .common import MatrixError
 
 if TYPE_CHECKING:

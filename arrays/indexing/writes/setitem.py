@@ -73,7 +73,7 @@ def assign(x: Array, key: Any, value: Any) -> Array:
     plain = read_plain(key)
     if plain is not None:
         chosen = pick_plain(shape, plain)
-        return set_selected(x, chosen, _value(x, value, assigned), plain)
+        return set_selected(x, chosen, as_value(x, value, assigned), plain)
     items = expand_ellipsis(len(shape), read_key(key))
     items = masks_checked(items, shape)
     lazy = any(isinstance(i, ArrayBase) for i in items)
@@ -86,13 +86,13 @@ def assign(x: Array, key: Any, value: Any) -> Array:
                 if trivial(at.others)
                 else set_selected(x, selection(shape, list(at.others)).simplify(), updated)
             )
-    new = _value(x, value)
+    new = as_value(x, value)
     if lazy:
         return _by_lazy(x, items, new)
     return set_selected(x, selection(shape, items).simplify(), new)
 
 
-def _value(x: ArrayBase, value: object, by: Rule = read) -> Array:
+def as_value(x: ArrayBase, value: object, by: Rule = read) -> Array:
     """Return a value as an array of the dtype of the array that it is set in; numbers as constants.
 
     For numbers of a dtype NumPy has one rule where integers and slices say where they go, another for masks and arrays.
@@ -111,7 +111,7 @@ def _value(x: ArrayBase, value: object, by: Rule = read) -> Array:
     elif isinstance(value, (list, tuple)) and _holds_lazy(value):
         from ...ops.moves.joining import stack
 
-        return _value(x, stack([as_array("setitem", "value", v) for v in value]))
+        return as_value(x, stack([as_array("setitem", "value", v) for v in value]))
     else:
         array = hold("setitem", "value", snapshot(value), x.dtype)
     if array.ndim == 0:
@@ -122,7 +122,7 @@ def _value(x: ArrayBase, value: object, by: Rule = read) -> Array:
 def set_field(x: Array, names: str | list[str], value: object) -> Array:
     """Return records with other values in a field, or in some of them."""
     part = pick_field(x, names)
-    new = _value(part, value, assigned)
+    new = as_value(part, value, assigned)
     new = _reshape_value(new, _fit_shape(new, part.shape))
     new = regrid(broadcast_to(new, part.shape), part.expr.grid)
     every = tuple(range(x.ndim))
@@ -327,7 +327,7 @@ def _by_mask(at: Masked, value: object, lazy: bool) -> Array | None:
     whole = _choose(at, value)
     if whole is not None:
         return _where(at, whole)
-    value = _value(part, value)
+    value = as_value(part, value)
     shape = part.shape
     before, behind = shape[:axis], shape[axis + mask.ndim :]
     if value.ndim > len(behind) and value.shape[-1 - len(behind)] != 1:

@@ -11,8 +11,9 @@ from ....graph.arguments import check_integer
 from ....graph.errors import ArgumentError, DTypeError, bad
 from ....graph.keyword_hints import refuse
 from ....graph.kinds.elementwise import Elementwise, Scalar
-from ...base import SCALARS, ArrayBase, as_array, check_device, check_dtype, gives_view, make
+from ...base import SCALARS, ArrayBase, as_array, check_device, check_dtype, make
 from ...values import hold
+from ...views import gives_view
 from ..outputs import deliver
 from .nodes import apply, cast
 from .selections import elementwise

@@ -11,8 +11,9 @@ from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import DTypeError, ShapeError, bad
 from ....graph.kinds.mapping import BlockFunction
 from ....graph.kinds.source import Full
-from ...base import as_array, check_axis, gives_view, grid_for, make
+from ...base import as_array, check_axis, grid_for, make
 from ...chunking.rechunk import regrid
+from ...views import gives_view
 from ..docstrings import OPS
 from ..moves.joining import concatenate
 from ..outputs import deliver

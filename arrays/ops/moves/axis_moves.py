@@ -12,7 +12,8 @@ from ....graph.chunks.axismap import AxisMap, Fixed, Slice
 from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, ShapeError, bad
 from ....graph.kinds.move import Move, Route
-from ...base import ArrayBase, as_array, check_axes, check_axis, gives_view, make
+from ...base import ArrayBase, as_array, check_axes, check_axis, make
+from ...views import gives_view
 
 if TYPE_CHECKING:
     from ...array import Array

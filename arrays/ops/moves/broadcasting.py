@@ -9,8 +9,9 @@ import numpy as np
 from ....graph.chunks.axismap import Fixed, Slice
 from ....graph.chunks.grid import Axis
 from ....graph.errors import ShapeError, bad
-from ...base import ArrayBase, as_array, broadcast_shape, check_shape, gives_readonly_view, grid_for
+from ...base import ArrayBase, as_array, broadcast_shape, check_shape, grid_for
 from ...chunking.rechunk import common_axes, regrid
+from ...views import gives_readonly_view
 from .axis_moves import move
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import numpy as np
 
 from ....graph.arguments import check_integer
 from ....graph.errors import AxisError, ShapeError, bad
-from ...base import as_array, check_axis, gives_view
+from ...base import as_array, check_axis
+from ...views import gives_view
 from .axis_moves import moveaxis, swapaxes
 from .taking import flip
 

@@ -14,7 +14,8 @@ from ....graph.chunks.grid import Axis, Grid, merge_tiny_chunks
 from ....graph.chunks.positions import Periodic
 from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ....graph.kinds.move import Move, Route, join_operands
-from ...base import LONGEST, ArrayBase, as_array, check_axis, check_dtype, check_shape, few, gives_view, make
+from ...base import LONGEST, ArrayBase, as_array, check_axis, check_dtype, check_shape, few, make
+from ...views import gives_view
 from ..docstrings import OPS
 from ..elementwise.functions import astype
 from ..outputs import deliver

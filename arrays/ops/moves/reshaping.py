@@ -10,8 +10,9 @@ import numpy as np
 
 from ....graph.errors import ArgumentError, ShapeError, bad
 from ....graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
-from ...base import ArrayBase, alias, as_array, check_shape, gives_view, grid_for, is_contiguous, make
+from ...base import ArrayBase, alias, as_array, check_shape, grid_for, make
 from ...chunking.rechunk import regrid
+from ...views import gives_view, is_contiguous
 from .axis_moves import transpose
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from ....graph.kinds.mapping import BlockFunction
 from ....graph.kinds.move import rechunk as rechunk_move
 from ....graph.kinds.source import Full
 from ....graph.passes.windows import WINDOWS, Windowed, find_windows
-from ...base import as_array, check_axis, check_shape, gives_readonly_view, make, wrap
+from ...base import as_array, check_axis, check_shape, make, wrap
 from ...refitting import refittable
+from ...views import gives_readonly_view
 from .axis_moves import move, transpose
 
 if TYPE_CHECKING:

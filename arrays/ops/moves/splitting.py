@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import ArgumentError, ShapeError, bad
-from ...base import ArrayBase, as_array, check_axis, gives_view
+from ...base import ArrayBase, as_array, check_axis
+from ...views import gives_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

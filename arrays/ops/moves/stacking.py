@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import ArgumentError, ShapeError, bad
-from ...base import as_array, gives_view
+from ...base import as_array
+from ...views import gives_view
 from .axis_moves import expand_dims
 from .joining import concatenate, vstack
 

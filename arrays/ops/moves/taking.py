@@ -13,10 +13,11 @@ from ....graph.chunks.positions import Take
 from ....graph.errors import ArgumentError, DTypeError, IndexingError, ShapeError, bad
 from ....graph.kinds.mapping import BlockFunction
 from ....workers.config import config
-from ...base import ArrayBase, as_array, broadcast_shape, check_axes, check_axis, gives_view, make
+from ...base import ArrayBase, as_array, broadcast_shape, check_axes, check_axis, make
 from ...chunking.coalesce import whole
 from ...chunking.rechunk import regrid
 from ...refitting import refittable
+from ...views import gives_view
 from ..elementwise.nodes import apply
 from .axis_moves import Step, move, slice_axis
 

@@ -13,8 +13,9 @@ from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ....graph.kinds.elementwise import Elementwise
 from ....graph.kinds.mapping import BlockFunction
-from ...base import ArrayBase, alias, as_array, check_dtype, check_shape, gives_view, make, wrap
+from ...base import ArrayBase, alias, as_array, check_dtype, check_shape, make, wrap
 from ...chunking.rechunk import regrid
+from ...views import gives_view
 from ..elementwise.functions import imag, join_parts, real
 from ..elementwise.nodes import cast
 from .axis_moves import transpose
