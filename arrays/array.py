@@ -30,7 +30,7 @@ from .execution import compute as verbs
 from .execution.auto_persist import compute_value
 from .execution.local import LocalParts
 from .execution.scalar_reads import element
-from .indexing.getitem import getitem, shows_elements, steps_to
+from .indexing.getitem import pick, steps_to
 from .indexing.views.block_view import BlockView
 from .indexing.views.points import PointView
 from .indexing.writes.numpy_writes import is_blank, warn_turns
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 def _assigned(x: Array, key: KeyLike, value: object) -> tuple[Expr, Steps]:
     """Return the expression of all elements, once a key's are set; or of the key's alone, and the steps to them."""
-    steps = steps_to(None, x.expr, key) if x._steps and shows_elements(key) else None
+    steps = steps_to(x.expr, key) if x._steps else None
     return (as_value(x, value).expr, steps) if steps else (assign(x, key, value).expr, ())
 
 
@@ -191,13 +191,11 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     # ------------------------------------------------------------------ Python's protocols
 
     def __getitem__(self, key: KeyLike) -> Array:
-        part = getitem(self, key)
-        if shows_elements(key):
+        while True:
             known = self._expr
-            steps = None if known is None else steps_to(part, known, key)
-            if known is not None and steps is not None:
-                share(part, self, known, steps)
-        return part
+            part, steps = pick(self, key)
+            if steps is None or share(part, self, known, steps):
+                return part  # else another thread has set elements meanwhile
 
     def __setitem__(self, key: KeyLike, value: object) -> None:
         check_writable("setitem", self)
@@ -210,9 +208,9 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
 
     def _is_part(self, value: ArrayBase, key: KeyLike) -> bool:
         """Whether a value is the view that a key gives."""
-        if value._storage is None or value._storage is not self._storage or not shows_elements(key):
+        if value._storage is None or value._storage is not self._storage:
             return False
-        steps = steps_to(None, self.expr, key)
+        steps = steps_to(self.expr, key)
         return steps is not None and value._steps == self._steps + steps
 
     def __len__(self) -> int:

@@ -47,6 +47,8 @@ class Step(NamedTuple):
     grid: Grid
     dtype: DType
     writable: bool = True
+    key: Any = None
+    """The plain key that it is, if it is one: see `arrays.indexing.keys`."""
 
 
 Steps = tuple[Step, ...]
@@ -106,6 +108,8 @@ def follow(expr: Expr, steps: Steps) -> Expr:
 
 def find_steps(expr: Expr, below: Expr, writable: bool) -> Steps | None:
     """Return the steps that lead from one expression to another; None where something else than a view is made."""
+    if expr is below:
+        return ()
     steps: list[Step] = []
     while expr is not below:
         if len(expr.operands) != 1 or (writable and not _shows_elements(expr)):

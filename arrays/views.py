@@ -19,17 +19,18 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def share(view: ArrayBase, of: ArrayBase, known: Expr, steps: Steps) -> None:
-    """Have a new array show elements of another one, which had the expression `known`, from now on."""
+def share(view: ArrayBase, of: ArrayBase, known: Expr | None, steps: Steps) -> bool:
+    """Have a new array show elements of another one from now on, unless that isn't `known` any more; tell whether."""
     with CHANGES:
-        if of._expr is not known:  # another thread has set elements
-            return
+        if known is None or of._expr is not known:
+            return False
         storage = of._storage
         if storage is None:
             storage = of._storage = Storage(known)
             storage.add(of)
         view._storage, view._steps = storage, of._steps + steps
         storage.add(view)
+        return True
 
 
 def is_contiguous(x: ArrayBase, order: str) -> bool:

@@ -68,53 +68,63 @@ TABLE_BYTES = 1 << 20
 
 
 def getitem(x: Array, key: Any) -> Array:
-    """Return `x[key]`."""
+    """Return `x[key]`, as an array of its own."""
+    return pick(x, key)[0]
+
+
+def pick(x: Array, key: Any) -> tuple[Array, Steps | None]:
+    """Return `x[key]`, and the steps that lead to it, if it is a view in NumPy."""
     if names_fields(key):
-        return pick_field(x, key)
+        part = pick_field(x, key)
+        return part, find_steps(part.expr, x.expr, writable=True)
     plain = read_plain(key)
     if plain is not None:
-        part = _basic(x, *pick_basic(x.expr.grid, plain, x.dtype.itemsize))
-        return part if part.ndim else _single(part, plain, x)
+        return _pick_plain(x, plain)
     items = read_key(key)
     if any(isinstance(i, ArrayBase) for i in items):
-        return _by_lazy(x, items)
+        return _by_lazy(x, items), None
+    plain = read_plain(tuple(items))
+    if plain is not None:  # integers of NumPy's; for 0-d arrays of them it copies
+        part, steps = _pick_plain(x, plain)
+        return part, None if any(
+            isinstance(i, np.ndarray) for i in (key if isinstance(key, tuple) else (key,))
+        ) else steps
     first = items[0] if items else None
     if isinstance(first, np.ndarray) and first.dtype == bool and first.size >= LARGE_MASK and trivial(items[1:]):
         check_mask(first, x.expr.grid.shape, 0)
-        return select_known(x, first)
+        return select_known(x, first), None
     part = pick_selection(x, selection(x.expr.grid.shape, items))
-    return part if part.ndim else _single(part, items, x)
+    return (part if part.ndim else _single(part, items, x)), None
 
 
-def shows_elements(key: KeyLike) -> bool:
-    """Whether NumPy gives a view for a key: integers, slices, new axes, fields."""
-    items = key if isinstance(key, tuple) else (key,)
-    return all(isinstance(i, _PLAIN) and not isinstance(i, bool) for i in items) or names_fields(key)
+def _pick_plain(x: Array, plain: Plain) -> tuple[Array, Steps | None]:
+    expr = x.expr
+    chosen, op, grid = pick_basic(expr.grid, plain, expr.dtype.itemsize)
+    part = _basic(x, chosen, op, grid)
+    steps = () if op is None else (Step(op, grid, expr.dtype, key=plain),)
+    if part.ndim:
+        return part, steps
+    whole = Ellipsis in plain
+    return _single(part, plain, x), (*steps, Step(SINGLE, grid, expr.dtype)) if whole else None
 
 
-_PLAIN = (slice, int, np.integer, type(None), type(Ellipsis))
-
-
-def steps_to(part: ArrayBase | None, of: Expr, key: KeyLike) -> Steps | None:
-    """Return the steps that lead from an array to the view that a key gives, whose array is `part`."""
-    if part is not None:
-        if not part.ndim and part.expr.op.label != SUBARRAY:
-            return None  # a scalar
-        steps = find_steps(part.expr, of, writable=True)
-        if steps is not None:
-            return steps
-    items = key if isinstance(key, tuple) else (key,)
-    plain = read_plain(tuple(int(i) if isinstance(i, np.integer) else i for i in items))
+def steps_to(of: Expr, key: KeyLike) -> Steps | None:
+    """Return the steps that lead to the view that a key of slices and integers gives; None for other keys."""
+    plain = read_plain(key)
     if plain is None:
         return None
     _, op, grid = pick_basic(of.grid, plain, of.dtype.itemsize)
-    return () if op is None else (Step(op, grid, of.dtype),)
+    return () if op is None else (Step(op, grid, of.dtype, key=plain),)
+
+
+SINGLE = Move(SUBARRAY, (Route(()),))
+"""The element of a 0-d array, as an array."""
 
 
 def _single(found: Array, items: Sequence[Any], x: Array) -> Array:
     """Return an element as a scalar, or with an ellipsis in the key as a 0-d array: see `scalar_results`."""
     if any(i is Ellipsis for i in items):
-        return move(SUBARRAY, found, [], [])
+        return make(SINGLE, (found,), found.expr.grid, found.dtype)
     return move("getitem", found, [], []) if found.expr is x.expr else found
 
 

@@ -13,7 +13,7 @@ from ...base import wrap
 from ...chunking.rechunk import regrid
 from ...ops.moves import views
 from ...storage import follow
-from ..keys import NEW, Selection
+from ..keys import NEW, Selection, pick_plain
 from .setitem import set_field, set_selected
 
 if TYPE_CHECKING:
@@ -33,9 +33,12 @@ def put(root: Expr, steps: Steps, value: Expr) -> Expr:
 
 
 def _put(base: Array, steps: Steps, value: Array) -> Array:
-    count, chosen = _select(base.expr.grid.shape, steps)
     if not steps:
         return regrid(value, base.expr.grid)
+    shape = base.expr.grid.shape
+    if len(steps) == 1 and steps[0].key is not None:
+        return set_selected(base, pick_plain(shape, steps[0].key), value, steps[0].key)
+    count, chosen = _select(shape, steps)
     first = max(count, 1)
     if first < len(steps):
         value = _put(wrap(follow(base.expr, steps[:first])), steps[first:], value)
