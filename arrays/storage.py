@@ -123,9 +123,9 @@ def _shows_elements(expr: Expr) -> bool:
     """Whether a node shows elements of its operand, each at one place."""
     op = expr.op
     if isinstance(op, Move):
-        if len(op.routes) > 1 or op.fill is not None:
+        if len(op.routes) != 1 or op.fill is not None:
             return False
-        (route,) = op.routes
+        route = op.routes[0]
         lengths = (n for axis, n in enumerate(expr.grid.shape) if axis not in route.targets)
         return all(isinstance(axis_map, Slice | Fixed) for _, axis_map in route.axes) and all(n == 1 for n in lengths)
     if isinstance(op, Elementwise):
