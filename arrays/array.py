@@ -198,7 +198,6 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
                 return part  # else another thread has set elements meanwhile
 
     def __setitem__(self, key: KeyLike, value: object) -> None:
-        check_writable("setitem", self)
         if isinstance(value, ArrayBase) and self._is_part(value, key):
             return  # x[1:] += y has set the elements of x already
         while True:

@@ -111,23 +111,28 @@ class ArrayBase:
             value.note_holder(self)
 
     def _known(self) -> Expr | None:
-        """Return the expression of what is shared, or its own; elements that are set now are set in that one."""
+        """Return the expression of what is shared, or its own; elements that are set now are set in that one.
+
+        What nobody else shows any more is its own from now on.
+        """
         storage = self._storage
-        return self._expr if storage is None else storage.expr
+        if storage is None:
+            return self._expr
+        check_writable("setitem", self)
+        expr = self.expr
+        with CHANGES:
+            if self._expr is expr and not storage.is_shared(self):
+                self._storage, self._steps = None, ()
+                expr.note_holder(self)
+                return expr
+            return storage.expr
 
     def _write(self, known: Expr | None, value: Expr, steps: Steps = ()) -> bool:
         """Set all elements, or those that further steps lead to, unless `known` has changed; tell whether it was so."""
-        if self._steps:
-            check_writable(value.origin.call or value.op.label, self)
         storage = self._storage
-        if storage is not None and known is not None:
-            root = self._put(known, self._steps + steps, value)
-        elif steps:
-            root = self._put(self.expr, steps, value)
-        else:
-            root = value
+        root = value if storage is None or known is None else self._put(known, self._steps + steps, value)
         with CHANGES:
-            if self._known() is not known or self._storage is not storage:
+            if self._storage is not storage or known is not (self._expr if storage is None else storage.expr):
                 return False
             if storage is not None:
                 storage.set(root)

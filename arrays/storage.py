@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 CHANGES = threading.Lock()
 """Held while an array, or a storage, takes another expression."""
 
+MANY = 64
+"""So many references to arrays that are gone are kept at most, beside as many as there are arrays."""
+
 _PARTS = ("real", "imag", "view")
 """Elementwise functions that show bytes as they lie in memory."""
 
@@ -57,24 +60,44 @@ Steps = tuple[Step, ...]
 class Storage:
     """The elements that an array and its views share."""
 
-    __slots__ = ("__weakref__", "_current", "_expr", "_most")
+    __slots__ = ("__weakref__", "_arrays", "_current", "_expr", "_most")
 
     def __init__(self, expr: Expr) -> None:
         self._expr = expr
-        self._current: list[ref[Any]] = []  # arrays that have what the storage has now
-        self._most = 16
+        self._arrays: list[ref[Any]] = []  # all that show its elements
+        self._current: list[ref[Any]] = []  # those that have an expression of what is stored now
+        self._most = MANY
 
     @property
     def expr(self) -> Expr:
         """The expression of all elements."""
         return self._expr
 
+    def join(self, array: Any) -> None:
+        """Note that an array shows its elements from now on; `CHANGES` is held."""
+        if len(self._arrays) >= self._most:
+            self._drop_dead()
+        self._arrays.append(ref(array))
+        self._current.append(ref(array))
+
     def add(self, array: Any) -> None:
         """Note that an array has an expression of what is stored now; `CHANGES` is held."""
-        if len(self._current) >= self._most:
-            self._current = [each for each in self._current if each() is not None]
-            self._most = 2 * len(self._current) + 16
         self._current.append(ref(array))
+
+    def _drop_dead(self) -> None:
+        self._arrays = [each for each in self._arrays if each() is not None]
+        self._current = [each for each in self._current if each() is not None]
+        self._most = 2 * len(self._arrays) + MANY
+
+    def is_shared(self, array: Any) -> bool:
+        """Whether another array than this one shows its elements; `CHANGES` is held."""
+        for dead, each in enumerate(self._arrays):
+            other = each()
+            if other is not None and other is not array:
+                if dead > MANY:
+                    self._drop_dead()
+                return True
+        return False
 
     def set(self, value: Expr) -> None:
         """Take an expression of other elements: all arrays are found anew; `CHANGES` is held."""

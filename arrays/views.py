@@ -27,9 +27,9 @@ def share(view: ArrayBase, of: ArrayBase, known: Expr | None, steps: Steps) -> b
         storage = of._storage
         if storage is None:
             storage = of._storage = Storage(known)
-            storage.add(of)
+            storage.join(of)
         view._storage, view._steps = storage, of._steps + steps
-        storage.add(view)
+        storage.join(view)
         return True
 
 
