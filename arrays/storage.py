@@ -39,7 +39,9 @@ MANY = 64
 _PARTS = ("real", "imag", "view")
 """Elementwise functions that show bytes as they lie in memory."""
 
-_FUNCTIONS = ("elements.picking:field", "elements.unbuffered:view_as")
+_FIELD = "elements.picking:field"
+
+_FUNCTIONS = (_FIELD, "elements.unbuffered:view_as")
 """Functions of blocks that do."""
 
 
@@ -157,26 +159,34 @@ def _shows_elements(expr: Expr) -> bool:
     return isinstance(op, Reshape) or (isinstance(op, BlockFunction) and op.function in _FUNCTIONS)
 
 
-def copies(shape: tuple[int, ...], steps: Steps) -> bool:
+def copies(expr: Expr, steps: Steps) -> bool:
     """Whether NumPy would copy on the way: elements that are reshaped don't lie one stride apart."""
     if len(steps) == 1 or not any(isinstance(step.op, Reshape) for step in steps):
         return False
-    return find_layout(shape, steps) is None
+    return find_layout(expr, steps) is None
 
 
-def find_layout(shape: tuple[int, ...], steps: Steps) -> np.ndarray[Any, Any] | None:
-    """Return an array of the strides that a view has in NumPy; None where that would be a copy.
+def find_layout(expr: Expr, steps: Steps) -> np.ndarray[Any, Any] | None:
+    """Return an array of the strides that a view of a storage has in NumPy; None where that would be a copy.
 
-    It has a single byte, which nobody reads. A storage's elements lie in C order.
+    It has a single element, which nobody reads. A storage's elements lie in C order.
     """
-    strides = np.cumprod((1, *shape[:0:-1]), dtype=object)[::-1]
+    shape, sample = expr.grid.shape, np.empty(1, expr.dtype)
+    strides = np.cumprod((sample.itemsize, *shape[:0:-1]), dtype=object)[::-1][: len(shape)]
     try:
-        layout = as_strided(np.empty(1, np.int8), shape, tuple(map(int, strides)), writeable=False)
+        layout = as_strided(sample, shape, tuple(map(int, strides)), writeable=False)
         for step in steps:
-            if isinstance(step.op, Move):
-                layout = _lay(layout, step.op, step.grid.shape)
-            elif isinstance(step.op, Reshape):
+            op = step.op
+            if isinstance(op, Move):
+                layout = _lay(layout, op, step.grid.shape)
+            elif isinstance(op, Reshape):
                 layout = layout.reshape(step.grid.shape, copy=False)
+            elif isinstance(op, Elementwise) and op.function in ("real", "imag"):
+                layout = getattr(layout, op.function)
+            elif isinstance(op, BlockFunction) and op.function == _FIELD:
+                layout = layout[op.params[0]]
+            else:
+                layout = layout.view(step.dtype)
     except (ValueError, OverflowError):
         return None
     return layout

@@ -35,8 +35,7 @@ def share(view: ArrayBase, of: ArrayBase, known: Expr | None, steps: Steps) -> b
 
 def is_contiguous(x: ArrayBase, order: str) -> bool:
     """Whether the elements of an array follow each other in NumPy's memory, in C order or in Fortran's."""
-    shape = x.expr.grid.shape if x._storage is None else x._storage.expr.grid.shape
-    layout = find_layout(shape, x._steps)
+    layout = find_layout(x.expr if x._storage is None else x._storage.expr, x._steps)
     return layout is not None and bool(layout.flags.f_contiguous if order == "F" else layout.flags.c_contiguous)
 
 
@@ -83,8 +82,7 @@ def _show(array: ArrayBase, of: ArrayBase, writable: bool) -> bool:
         steps = find_steps(expr, known, writable)
     if steps is None:
         return False
-    own = known.grid.shape if of._storage is None else of._storage.expr.grid.shape
-    if writable and copies(own, of._steps + steps):
+    if writable and copies(known if of._storage is None else of._storage.expr, of._steps + steps):
         array._detach(expr)
     else:
         share(array, of, known, steps)

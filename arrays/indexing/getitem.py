@@ -104,8 +104,11 @@ def _pick_plain(x: Array, plain: Plain) -> tuple[Array, Steps | None]:
     steps = () if op is None else (Step(op, grid, expr.dtype, key=plain),)
     if part.ndim:
         return part, steps
-    whole = Ellipsis in plain
-    return _single(part, plain, x), (*steps, Step(SINGLE, grid, expr.dtype)) if whole else None
+    if Ellipsis in plain:
+        steps = (*steps, Step(SINGLE, grid, expr.dtype))
+    elif op is None or expr.dtype.names is None:  # a scalar, other than a record, is a copy
+        return _single(part, plain, x), None
+    return _single(part, plain, x), steps
 
 
 def steps_to(of: Expr, key: KeyLike) -> Steps | None:

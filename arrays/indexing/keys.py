@@ -4,6 +4,7 @@ it becomes."""
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from functools import lru_cache
 from types import EllipsisType
@@ -39,7 +40,10 @@ def read_plain(key: KeyLike) -> Plain | None:
         if type(item) is slice:
             part = (item.start, item.stop, item.step)
             if any(number is not None and type(number) is not int for number in part):
-                return None
+                item = with_integers(item)
+                part = (item.start, item.stop, item.step)
+                if any(number is not None and type(number) is not int for number in part):
+                    return None
             items.append(part)
         elif item is None or item is Ellipsis or type(item) is int:
             items.append(item)
@@ -51,6 +55,14 @@ def read_plain(key: KeyLike) -> Plain | None:
 def read_key(key: KeyLike) -> list[Any]:
     """Return a key's items: slices, integers, None, Ellipsis, NumPy arrays of integers or bool, and lazy ones."""
     return [_read(item) for item in (key if isinstance(key, tuple) else (key,))]
+
+
+def with_integers(item: slice) -> slice:
+    """Return a slice of Python's integers for one of NumPy's, or of lazy ones, which are computed; others stay."""
+    try:
+        return slice(*(n if n is None else operator.index(n) for n in (item.start, item.stop, item.step)))
+    except TypeError:
+        return item  # `selection` says what is wrong
 
 
 def _read(item: Any) -> Any:

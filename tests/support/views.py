@@ -20,6 +20,8 @@ b = a[:, None, ::2]; b[2, 0, 1] = 4
 b = a[1:2, 3:3]; b[...] = 1
 b = a[1, 2, ...]; b[...] = 77
 b = a[np.int64(1)]; b[np.int64(2)] = 66
+b = a[np.int64(1):]; b[0] = 66; a[: np.int8(2), :: np.uint8(2)] += 1; c = a[np.array(1):]; c -= 2
+b = a[xp.argmax(a[:, 0]):]; b[0] = 66
 a[0][1] = 99
 a[1:][1:][0, ::2] = -4
 b = a.T; b[0] = 3
@@ -107,15 +109,23 @@ b = a.copy(); c = b[1:]; b.shape = (24,); b[7] = 3; c[0, 0] = 8
 b = xp.asarray(a); b[0] = 3
 b = a.astype("f8", copy=False); b[0] = 3
 b = a.real; b[0] = 3
+b = a.view("u1").reshape(4, 6, 8)[..., ::-1]; b[0, 0, 0] = 64
+b = a.view([("x", "f8", 3)])["x"]; b[1:, 0] = 3; b.T[0] = 1
+z = a + 1j * a; b = z.view("f8").reshape(4, 6, 2); b[1, 2] = 9; c = z.imag.ravel(); c[0] = 3
+z = a + 1j * a; r = z.real.reshape(8, 3); r[0] = 5
 z = a + 1j * a; r = z.real; r[0] = 5; z.imag[1] = 7; i = z.imag[2]; i *= 2
 z = (a + 1j * a)[1:]; z.real[...] = 1; z.imag = 5
 r = new(np.zeros(3, "f8,i4")); p = r["f0"]; p[1:] = 5; r["f1"][0] = 3; s = r[1:]["f1"]; s += 2
+r = new(np.zeros(3, "f8,i4")); b = r[1]; b["f0"] = 3; r[2]["f1"] = 4; r[1] = (5, 6); b = r["f0"] + b["f0"]
+for b in (r := new(np.zeros(3, "f8,i4"))): b["f0"] += 1; b["f1"] = b["f0"] * 2; b = r["f0"] + b["f1"]
 r = new(np.zeros(3, "f8,i4")); r[1:]["f0"] = 7; p = r["f0"][::2]; p *= 2
 b = a.astype("i4", copy=False); b[0] = 3
 b = xp.nan_to_num(a, copy=False); b[0] = 3
 b = a.conj(); b[0] = 3
 b = a[1:]; b.byteswap(inplace=True); b.byteswap(inplace=True); b[0] = 1
-b = new(np.array(5.0)); c = b[...]; c[...] = 3
+b = new(np.array(5.0)); c = b[...]; c[...] = 3; c = b.ravel(); c[0] = 4
+b = a[a > 3]; b.real[0] = 3; b.view()[1] = 4; c = b.astype("f8", copy=False); c[2] = 5
+c = a[a > 3] * np.nan; xp.nan_to_num(c, copy=False); c[1:] += 1
 b = a[:0]; b[...] = 3; b = a[1:, 3:3]; b += 1
 b = a[1:]; b.resize((2, 2), refcheck=False) if xp is wr else None; b = 0; a[1] = 2
 a.T.real[1] = 5; a.reshape(2, 12).T[3] *= 2

@@ -175,6 +175,8 @@ def real(val: ArrayLike) -> Array:
     >>> float(wr.real(wr.full((), 1 + 2j)))
     1.0
     """
+    if isinstance(val, ArrayBase) and val.dtype.kind != "c":
+        return val  # type: ignore[return-value]  # as NumPy's
     array = as_array("real", "val", val)
     return apply("real", "real", (array,), np.real) if array.dtype.kind == "c" else array
 
@@ -420,7 +422,6 @@ def join_parts(real_parts: Array, imaginary_parts: Array) -> Array:
     return apply("complex", "complex", (real_parts, imaginary_parts), lambda x, y: x + 1j * y)
 
 
-@elementwise
 def nan_to_num(
     x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Array:
@@ -455,12 +456,18 @@ def nan_to_num(
     >>> wr.nan_to_num(wr.full(2, float("nan"))).compute()
     array([0., 0.])
     """
-    if not copy and isinstance(x, ArrayBase):
-        deliver("nan_to_num", nan_to_num(x, True, nan, posinf, neginf), x)
-        return x  # type: ignore[return-value]
+    filled = _nan_to_num(x, nan, posinf, neginf)
+    if copy or not isinstance(x, ArrayBase):
+        return filled
+    deliver("nan_to_num", filled, x)
+    return x  # type: ignore[return-value]
+
+
+@elementwise
+def _nan_to_num(x: ArrayLike, nan: float, posinf: float | None, neginf: float | None) -> Array:
     array = as_array("nan_to_num", "x", x)
     if array.dtype.kind == "c":
-        parts = [nan_to_num(part, copy, nan, posinf, neginf) for part in (real(array), imag(array))]
+        parts = [_nan_to_num(part, nan, posinf, neginf) for part in (real(array), imag(array))]
         return cast(join_parts(*parts), array.dtype)
     if array.dtype.kind != "f":
         return array

@@ -43,6 +43,8 @@ def over_chosen(name: str, function: Callable[..., Any], values: Sequence[Any]) 
     if any(not _single(v) for v, w in zip(values, waiting, strict=True) if w is None):
         return None
     result = function(*whole)
+    if result is whole[0]:
+        return values[0]  # type: ignore[no-any-return]  # nothing to do, and no copy to make
     kinds = {c.whole.dtype.kind for c in chosen} | {result.dtype.kind}
     if not kinds <= KINDS or (name == "power" and result.dtype.kind in "iu") or result.shape != first.whole.shape:
         return None
@@ -74,7 +76,8 @@ def elementwise(function: F) -> F:
     def either(*args: Any, **keywords: Any) -> Any:
         x, others = args[:1], (*args[1:], *keywords.values())
         if x and isinstance(x[0], ArrayBase) and x[0]._unsized is not None and all(map(_plain, others)):
-            selection = over_chosen(function.__name__, lambda whole: function(whole, *args[1:], **keywords), x)
+            name = function.__name__.removeprefix("_")
+            selection = over_chosen(name, lambda whole: function(whole, *args[1:], **keywords), x)
             if selection is not None:
                 return selection
         return function(*args, **keywords)

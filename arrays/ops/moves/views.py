@@ -13,8 +13,8 @@ from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ....graph.kinds.elementwise import Elementwise
 from ....graph.kinds.mapping import BlockFunction
-from ...base import ArrayBase, alias, as_array, check_dtype, check_shape, make, wrap
-from ...chunking.rechunk import regrid
+from ...base import ArrayBase, as_array, check_dtype, check_shape, make, wrap
+from ...chunking.rechunk import rechunk_move, regrid
 from ...views import gives_view
 from ..elementwise.functions import imag, join_parts, real
 from ..elementwise.nodes import cast
@@ -38,7 +38,7 @@ def view(x: ArrayBase, dtype: DTypeLike, kind: object, order: str) -> Array:
     if kind is not None:
         raise ArgumentError(bad("view", "type", kind, "None: arrays have no other classes"))
     if dtype is None:
-        return alias(x)
+        return wrap(x.expr)
     wanted = check_dtype("view", "dtype", dtype)
     array = wrap(x.expr)
     if order == "F":
@@ -63,7 +63,8 @@ def view_as(x: Array, dtype: np.dtype[Any]) -> Array:
         borders = np.cumsum((0, *last.sizes())) * large // small
         sizes = [n for n in np.diff(borders).tolist() if n or len(borders) == 2]
         if any(n * large % small for n in last.sizes()):
-            x = regrid(x, Grid([*rest, Axis.of_sizes(n * small // large for n in sizes)]))
+            other = Grid([*rest, Axis.of_sizes(n * small // large for n in sizes)])
+            x = make(rechunk_move(x.ndim), (x,), other, x.dtype)  # a step; `regrid` reads a source anew
     grid = Grid([*rest, Axis.of_sizes(sizes)])
     return make(BlockFunction("elements.unbuffered:view_as", (dtype,)), (x,), grid, dtype)
 
