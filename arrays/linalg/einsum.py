@@ -21,6 +21,7 @@ from ..ops.outputs import deliver
 from ..ops.products.matrices import contract
 from ..ops.reductions.extremes import any as any_of
 from ..ops.reductions.sums import sum as summed
+from ..views import gives_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +50,7 @@ class Term:
         return self.array.shape[self.labels.index(label)] if label in self.labels else 1
 
 
+@gives_view
 def einsum(*operands: Any, out: OutLike = None, optimize: Any = False, **keywords: Any) -> Any:
     """Evaluate Einstein's summation over operands.
 

@@ -29,6 +29,7 @@ b = a.T[1:, ::-1]; b[0, 0] = 3; b += 1
 b = a.swapaxes(0, 1); b[2, 3] = 6
 b = xp.moveaxis(a, 0, 1); b[1:3] *= -1
 b = xp.transpose(a, (1, 0)); b[...] = b[::-1].copy()
+b = xp.einsum("ij->ji", a); b[0] = 3; c = xp.einsum("ij->i", a); c[0] = 5; c = xp.einsum("ij,ij->ji", a, a); c[0] = 5
 b = xp.rot90(a); b[0] = 1
 b = xp.rot90(a, 3); b[1] = 2
 b = xp.flip(a); b[0, 0] = 5

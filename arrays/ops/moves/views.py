@@ -13,8 +13,9 @@ from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ....graph.kinds.elementwise import Elementwise
 from ....graph.kinds.mapping import BlockFunction
+from ....graph.kinds.move import rechunk
 from ...base import ArrayBase, as_array, check_dtype, check_shape, make, wrap
-from ...chunking.rechunk import rechunk_move, regrid
+from ...chunking.rechunk import regrid
 from ...views import gives_view
 from ..elementwise.functions import imag, join_parts, real
 from ..elementwise.nodes import cast
@@ -64,7 +65,7 @@ def view_as(x: Array, dtype: np.dtype[Any]) -> Array:
         sizes = [n for n in np.diff(borders).tolist() if n or len(borders) == 2]
         if any(n * large % small for n in last.sizes()):
             other = Grid([*rest, Axis.of_sizes(n * small // large for n in sizes)])
-            x = make(rechunk_move(x.ndim), (x,), other, x.dtype)  # a step; `regrid` reads a source anew
+            x = make(rechunk(x.ndim), (x,), other, x.dtype)  # a step; `regrid` reads a source anew
     grid = Grid([*rest, Axis.of_sizes(sizes)])
     return make(BlockFunction("elements.unbuffered:view_as", (dtype,)), (x,), grid, dtype)
 
