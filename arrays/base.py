@@ -136,7 +136,7 @@ class ArrayBase:
                 return False
             if storage is not None:
                 storage.set(root)
-                if not steps:
+                if not steps and (not self._steps or value.grid == self._steps[-1].grid):  # further steps start there
                     self._expr = value if self._steps else root
                     self._expr.note_holder(self)
                     storage.add(self)

@@ -90,6 +90,8 @@ b = a[1:]; b[b > 10] = 0
 b = a[1:]; b[[0, 1], [2, 3]] = 0
 b = a[:, ::2]; b[:, [0, 2]] = a[:, [1, 3]]
 b = a[2]; b.sort(); c = a[::-1].T; c.sort()
+b = a.T; b.sort(); c = b.view("i8"); d = b[..., 1:]; d[0] = 4; a[0] = 1; b.sort(); c[1] = 5
+b = a[:2]; b.sort(); c = b.view("u1"); b.sort(); a[1] = 3; c[0, :9] = 1
 b = a[1]; b.fill(3)
 b = a[::2]; b.flat[3:5] = 0
 b = a.T; b.flat[2] = 0
