@@ -58,16 +58,16 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
         ("mask-row", (y[:, 0] > 1.0,), f[0]),
         ("mask-column", (slice(None), chosen), f[:, :1]),
     ):
-        changed = y[...]
+        changed = y.copy()
         changed[key] = value
         found[f"set-{name}"] = changed
-    some = y[...]
+    some = y.copy()
     for k in range(200):
         some[k, 2 * k] = k if k % 3 else f[k, k]
     found["set-elements"] = some
-    dealt = line[...]
+    dealt = line.copy()
     dealt[line > 0.5] *= 2
-    chain = y[...]
+    chain = y.copy()
     for k in range(5):
         chain[k + 1] = chain[k] + f[k]
     return found | {"set-dealt": dealt, "set-chain": chain}
