@@ -30,8 +30,8 @@ from ..graph.kinds.reshape import Reshape
 if TYPE_CHECKING:
     from ..graph.chunks.grid import Grid
 
-CHANGES = threading.Lock()
-"""Held while an array, or a storage, takes another expression."""
+CHANGES = threading.RLock()
+"""Held while an array, or a storage, takes another expression; what is collected meanwhile may take it, too."""
 
 MANY = 64
 """So many references to arrays that are gone are kept at most, beside as many as there are arrays."""

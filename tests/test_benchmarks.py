@@ -164,8 +164,6 @@ for name, workload in load().items():
             found = {"wrong": repr(error)}
         print(json.dumps([name, found]), flush=True)
 """
-BROKEN = {"stencil-views"}
-"""Workloads that Windrow can't yet: the test fails when it can, and they go from here."""
 
 
 @pytest.mark.parametrize(
@@ -186,8 +184,8 @@ def test_workloads_of_the_arena_are_right_in_small(tmp_path, system, only):
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(rows) == len(only) or (not only and len(rows) >= 25)
     wrong = {name: row["wrong"] for name, row in rows if row["wrong"]}
-    assert set(wrong) == BROKEN & {name for name, _ in rows}, wrong
-    assert all(row["figures"]["times"] and row["figures"]["first_task"] >= 0 for name, row in rows if name not in wrong)
+    assert wrong == {}
+    assert all(row["figures"]["times"] and row["figures"]["first_task"] >= 0 for _, row in rows)
 
 
 def test_the_arena_measures_under_a_limit_and_goes_on_where_it_was(tmp_path):

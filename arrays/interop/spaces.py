@@ -9,8 +9,6 @@ from typing import Any
 
 from ...workers.public_api import publish
 
-__all__ = ["missing", "publish_space"]
-
 
 def missing(space: str, name: str) -> Any:
     """Raise for a name that `windrow` or one of its modules hasn't; what to say of it is loaded when it is needed."""
