@@ -14,16 +14,7 @@ from ..graph.expr.serialize import is_travelling
 from ..workers.config import config
 from ..workers.public_api import warn
 from .as_methods import method
-from .base import (
-    ArrayBase,
-    NotPickled,
-    alias,
-    check_device,
-    check_writable,
-    packed,
-    register,
-    unpacked,
-)
+from .base import ArrayBase, NotPickled, alias, check_device, check_writable, packed, register, unpacked
 from .creation import arrow
 from .display.methods import Looks
 from .execution import compute as verbs

@@ -45,7 +45,7 @@ _FUNCTIONS = (_FIELD, "elements.unbuffered:view_as")
 """Functions of blocks that do."""
 
 
-class Step(NamedTuple):
+class ViewStep(NamedTuple):
     """One operation of those that lead from a storage to a view."""
 
     op: Op
@@ -56,7 +56,7 @@ class Step(NamedTuple):
     """The plain key that it is, if it is one: see `arrays.indexing.keys`."""
 
 
-Steps = tuple[Step, ...]
+Steps = tuple[ViewStep, ...]
 
 
 class Storage:
@@ -135,11 +135,11 @@ def find_steps(expr: Expr, below: Expr, writable: bool) -> Steps | None:
     """Return the steps that lead from one expression to another; None where something else than a view is made."""
     if expr is below:
         return ()
-    steps: list[Step] = []
+    steps: list[ViewStep] = []
     while expr is not below:
         if len(expr.operands) != 1 or (writable and not _shows_elements(expr)):
             return None
-        steps.append(Step(expr.op, expr.grid, expr.dtype, writable))
+        steps.append(ViewStep(expr.op, expr.grid, expr.dtype, writable))
         (expr,) = expr.operands
     return tuple(reversed(steps))
 

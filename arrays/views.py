@@ -40,12 +40,12 @@ def is_contiguous(x: ArrayBase, order: str) -> bool:
 
 
 def gives_view(function: Callable[P, R]) -> Callable[P, R]:
-    """Have the results of a function be views of its first argument, where they are views in NumPy."""
+    """Have the results of a function be views of its arguments, where they are views in NumPy."""
     return _shared(function, writable=True)
 
 
 def gives_readonly_view(function: Callable[P, R]) -> Callable[P, R]:
-    """Have the results of a function follow its first argument; they aren't written to."""
+    """Have the results of a function follow its arguments; they aren't written to."""
     return _shared(function, writable=False)
 
 
@@ -65,8 +65,11 @@ def _shared(function: Callable[P, R], writable: bool) -> Callable[P, R]:
 
 def _become_view(array: object, of: Sequence[ArrayBase], writable: bool) -> None:
     """Have what was made of one of some arrays show its elements, if it does in NumPy."""
-    if isinstance(array, ArrayBase) and all(each is not array for each in of):
-        any(_show(array, each, writable) for each in of)
+    if not isinstance(array, ArrayBase) or any(each is array for each in of):
+        return
+    for each in of:
+        if _show(array, each, writable):
+            return
 
 
 def _show(array: ArrayBase, of: ArrayBase, writable: bool) -> bool:

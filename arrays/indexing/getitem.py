@@ -28,11 +28,10 @@ from ..base import ArrayBase, alias, as_array, make, wrap
 from ..chunking.rechunk import regrid
 from ..execution.deferred import Chosen, defer, defer_unsized
 from ..execution.scalar_results import SUBARRAY
-from ..ops.moves.axis_moves import Step as AxisStep
-from ..ops.moves.axis_moves import move, moveaxis, slice_axis
+from ..ops.moves.axis_moves import Step, move, moveaxis, slice_axis
 from ..ops.moves.broadcasting import broadcast_to
 from ..ops.moves.taking import points_step
-from ..storage import Step, find_steps
+from ..storage import ViewStep, find_steps
 from .boolean import LARGE_MASK, select, select_known
 from .keys import (
     NEW,
@@ -86,9 +85,8 @@ def pick(x: Array, key: Any) -> tuple[Array, Steps | None]:
     plain = read_plain(tuple(items))
     if plain is not None:  # integers of NumPy's; for 0-d arrays of them it copies
         part, steps = _pick_plain(x, plain)
-        return part, None if any(
-            isinstance(i, np.ndarray) for i in (key if isinstance(key, tuple) else (key,))
-        ) else steps
+        copied = any(isinstance(i, np.ndarray) for i in (key if isinstance(key, tuple) else (key,)))
+        return part, None if copied else steps
     first = items[0] if items else None
     if isinstance(first, np.ndarray) and first.dtype == bool and first.size >= LARGE_MASK and trivial(items[1:]):
         check_mask(first, x.expr.grid.shape, 0)
@@ -101,11 +99,11 @@ def _pick_plain(x: Array, plain: Plain) -> tuple[Array, Steps | None]:
     expr = x.expr
     chosen, op, grid = pick_basic(expr.grid, plain, expr.dtype.itemsize)
     part = _basic(x, chosen, op, grid)
-    steps = () if op is None else (Step(op, grid, expr.dtype, key=plain),)
+    steps = () if op is None else (ViewStep(op, grid, expr.dtype, key=plain),)
     if part.ndim:
         return part, steps
     if Ellipsis in plain:
-        steps = (*steps, Step(SINGLE, grid, expr.dtype))
+        steps = (*steps, ViewStep(SINGLE, grid, expr.dtype))
     elif op is None or expr.dtype.names is None:  # a scalar, other than a record, is a copy
         return _single(part, plain, x), None
     return _single(part, plain, x), steps
@@ -117,7 +115,7 @@ def steps_to(of: Expr, key: KeyLike) -> Steps | None:
     if plain is None:
         return None
     _, op, grid = pick_basic(of.grid, plain, of.dtype.itemsize)
-    return () if op is None else (Step(op, grid, of.dtype, key=plain),)
+    return () if op is None else (ViewStep(op, grid, of.dtype, key=plain),)
 
 
 SINGLE = Move(SUBARRAY, (Route(()),))
@@ -189,7 +187,7 @@ _known_basic = lru_cache(1024)(_find_basic)
 
 def _slicing(grid: Grid, chosen: Selection, itemsize: int) -> tuple[Move | None, Grid]:
     """Return the move that takes slices and integers, None where they take all, and the grid of what it makes."""
-    steps: list[AxisStep] = []
+    steps: list[Step] = []
     axes = [Axis.whole(1)] * len(chosen.layout)
     same = len(chosen.layout) == grid.ndim
     for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
@@ -222,7 +220,7 @@ def _take(x: ArrayBase, chosen: Selection) -> Array:
     """Positions along one axis, in one move with slices and integers; the axes of positions are one here."""
     (indexed,) = chosen.arrays
     grid = x.expr.grid
-    steps: list[AxisStep] = []
+    steps: list[Step] = []
     axes = [Axis.whole(1)] * len(chosen.layout)
     for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
         if isinstance(entry, slice):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ....graph.expr.expr import Expr
     from ...array import Array
-    from ...storage import Step, Steps
+    from ...storage import Steps, ViewStep
     from ..keys import Entry
 
 
@@ -45,7 +45,7 @@ def _put(base: Array, steps: Steps, value: Array) -> Array:
     return set_selected(base, chosen, value) if count else _put_back(base, steps[0], value)
 
 
-def _put_back(base: Array, step: Step, value: Array) -> Array:
+def _put_back(base: Array, step: ViewStep, value: Array) -> Array:
     """Return an array whose reshaped elements, bytes, parts or fields have become `value`."""
     op = step.op
     if isinstance(op, Reshape):

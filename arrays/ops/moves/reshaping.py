@@ -143,10 +143,8 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
     (6,)
     """
     order = "C" if order == "K" else order
-    line = reshape(as_array("ravel", "a", a), -1, order)
-    if isinstance(a, ArrayBase) and is_contiguous(a, order):
-        return reshape(a, -1, order)
-    return line
+    shared = isinstance(a, ArrayBase) and is_contiguous(a, order)
+    return reshape(a if shared else as_array("ravel", "a", a), -1, order)
 
 
 def flatten(a: ArrayBase, order: str = "C") -> Array:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @gives_view
 def view(x: ArrayBase, dtype: DTypeLike, kind: object, order: str) -> Array:
-    """Return the elements that `ndarray.view` gives, as a new array."""
+    """Return the view that `ndarray.view` gives."""
     if order not in ("C", "F"):
         raise ArgumentError(bad("view", "order", order, "'C' or 'F'"))
     for value in (dtype, kind):
@@ -48,6 +48,7 @@ def view(x: ArrayBase, dtype: DTypeLike, kind: object, order: str) -> Array:
 
 
 def view_as(x: Array, dtype: np.dtype[Any]) -> Array:
+    """Return the elements' bytes as elements of another dtype: the last axis changes its length where sizes differ."""
     if dtype.itemsize == x.dtype.itemsize:
         return make(Elementwise("view", (0,)), (x,), x.expr.grid, dtype)
     if not x.ndim:

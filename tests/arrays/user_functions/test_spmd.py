@@ -367,6 +367,9 @@ def is_deaf(comm, x, space):
     let_go.wait(40)
 
 
+WHATEVER = pytest.mark.parametrize("waits", [spins, collects, receives, gets, locks, is_deaf])
+
+
 @pytest.fixture
 def at_the_end_let_go():
     let_go.clear()
@@ -376,7 +379,7 @@ def at_the_end_let_go():
 
 @pytest.mark.timeout(20)
 @pytest.mark.usefixtures("at_the_end_let_go")
-@pytest.mark.parametrize("waits", [spins, collects, receives, gets, locks, is_deaf])
+@WHATEVER
 def test_a_members_error_ends_whatever_others_are_at(waits):
     locked, space = wr.shared.symmetric(1, np.int64, fill=1), wr.shared.space()
 
@@ -395,7 +398,7 @@ def test_a_members_error_ends_whatever_others_are_at(waits):
 
 @pytest.mark.timeout(20)
 @pytest.mark.usefixtures("at_the_end_let_go")
-@pytest.mark.parametrize("waits", [spins, collects, receives, gets, locks, is_deaf])
+@WHATEVER
 def test_an_interrupt_ends_whatever_members_are_at(waits):
     locked, space = wr.shared.symmetric(1, np.int64, fill=1), wr.shared.space()
 
