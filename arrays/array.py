@@ -34,6 +34,7 @@ from .interop.numpy_protocols import by_ufunc, replacement
 from .methods import Methods
 from .operators import Operators
 from .tasks.methods import Awaitable
+from .values import assigned
 from .views import share
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 def _assigned(x: Array, key: KeyLike, value: object) -> tuple[Expr, Steps]:
     """Return the expression of all elements, once a key's are set; or of the key's alone, and the steps to them."""
     steps = steps_to(x.expr, key) if x._steps else None
-    return (as_value(x, value).expr, steps) if steps else (assign(x, key, value).expr, ())
+    return (as_value(x, value, assigned).expr, steps) if steps else (assign(x, key, value).expr, ())
 
 
 class Array(Operators, Methods, LocalParts, Looks, Awaitable):
@@ -183,7 +184,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
 
     def __getitem__(self, key: KeyLike) -> Array:
         while True:
-            known = self._expr
+            known = self.expr if self._unsized is None else self._expr
             part, steps = pick(self, key)
             if steps is None or share(part, self, known, steps):
                 return part  # else another thread has set elements meanwhile

@@ -20,6 +20,7 @@ from ..graph.expr.expr import DType, Expr, Op
 from ..graph.expr.interned import same_grid
 from ..graph.expr.serialize import pack, unpack
 from ..graph.kinds.source import Host, HostData
+from ..scheduler.session.cluster import running
 from ..workers.config import config
 from ..workers.sources.file_arrays import source_of
 from ..workers.sources.source_objects import travelling
@@ -80,29 +81,29 @@ class ArrayBase:
     def _find(self) -> Expr:
         """Find the expression: where elements were set through another name, or the size depends on data."""
         while True:
-            storage, waiting = self._storage, self._unsized
+            with CHANGES:
+                if self._expr is not None:
+                    return self._expr
+                storage, steps, waiting = self._storage, self._steps, self._unsized
             if storage is not None:
                 root = storage.expr
-                expr = follow(root, self._steps)
+                expr = follow(root, steps)
                 with CHANGES:
-                    if storage.expr is not root:
-                        continue
-                    self._expr = expr
-                    storage.add(self)
-                    expr.note_holder(self)
-                return expr
-            if waiting is not None:
+                    if self._storage is storage and self._steps is steps and storage.expr is root:
+                        self._expr = expr
+                        storage.add(self)
+                        expr.note_holder(self)
+                        return expr
+            elif waiting is not None:
                 self._replace(None, waiting.find())
-            if self._expr is not None:
-                return self._expr
 
     def _become(self, other: ArrayBase) -> None:
         """Have the elements of another array, be its size known or not."""
-        if other._unsized is None or self._storage is not None:
-            self.expr = other.expr
-            return
         with CHANGES:
-            self._expr, self._unsized = other._expr, other._unsized
+            if other._unsized is not None and self._storage is None:
+                self._expr, self._unsized = None, other._unsized
+                return
+        self.expr = other.expr
 
     def _detach(self, value: Expr) -> None:
         """Have elements of its own, in whatever shape."""
@@ -110,34 +111,38 @@ class ArrayBase:
             self._expr, self._unsized, self._storage, self._steps = value, None, None, ()
             value.note_holder(self)
 
-    def _known(self) -> Expr | None:
-        """Return the expression of what is shared, or its own; elements that are set now are set in that one.
-
-        What nobody else shows any more is its own from now on.
-        """
+    def _leave_storage(self) -> None:
+        """Have elements of its own, where nobody else shows them any more; `CHANGES` is held."""
         storage = self._storage
-        if storage is None:
+        if storage is not None and not storage.is_shared(self) and all(step.writable for step in self._steps):
+            self._storage, self._steps = None, ()
+
+    def _known(self) -> Expr | None:
+        """Return the expression of what is shared, or its own; elements that are set now are set in that one."""
+        if self._storage is None:
             return self._expr
         check_writable("setitem", self)
-        expr = self.expr
-        with CHANGES:
-            if self._expr is expr and not storage.is_shared(self):
-                self._storage, self._steps = None, ()
-                expr.note_holder(self)
-                return expr
-            return storage.expr
+        alone = not _runs_in_step()
+        while True:
+            expr = self.expr
+            with CHANGES:
+                if self._expr is expr:
+                    if alone:
+                        self._leave_storage()
+                    return expr if self._storage is None else self._storage.expr
 
-    def _write(self, known: Expr | None, value: Expr, steps: Steps = ()) -> bool:
+    def _write(self, known: Expr | None, value: Expr, further: Steps = ()) -> bool:
         """Set all elements, or those that further steps lead to, unless `known` has changed; tell whether it was so."""
-        storage = self._storage
-        root = value if storage is None or known is None else self._put(known, self._steps + steps, value)
+        storage, steps = self._storage, self._steps
+        root = value if storage is None or known is None else self._put(known, steps + further, value)
         with CHANGES:
-            if self._storage is not storage or known is not (self._expr if storage is None else storage.expr):
+            now = self._expr if storage is None else storage.expr
+            if self._storage is not storage or self._steps is not steps or now is not known:
                 return False
             if storage is not None:
                 storage.set(root)
-                if not steps and (not self._steps or value.grid == self._steps[-1].grid):  # further steps start there
-                    self._expr = value if self._steps else root
+                if not further and (not steps or value.grid == steps[-1].grid):  # further steps start there
+                    self._expr = value if steps else root
                     self._expr.note_holder(self)
                     storage.add(self)
             else:
@@ -155,9 +160,12 @@ class ArrayBase:
         storage = self._storage
         if storage is not None and known is not None and storage.expr is known:
             return storage._replace(known, value)
+        alone = storage is not None and not _runs_in_step()
         with CHANGES:
             if self._expr is not known:
                 return False
+            if alone:
+                self._leave_storage()
             self._expr, self._unsized = value, None
             value.note_holder(self)
             return True
@@ -242,6 +250,15 @@ class ArrayBase:
         """Return what an index with lazy arrays, of which this is one, picks from a shared array."""
         picked: Array = importlib.import_module(".shared.picking", __package__).pick(shared, index)
         return picked
+
+
+def _runs_in_step() -> bool:
+    """Whether several processes run the script, and have to make the same expressions.
+
+    Each collects garbage at moments of its own, so nothing may depend on whether an array is still there.
+    """
+    active = running()
+    return active is not None and active.place[1] > 1
 
 
 _class: list[type[Array]] = []

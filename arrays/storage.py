@@ -159,11 +159,11 @@ def _shows_elements(expr: Expr) -> bool:
     return isinstance(op, Reshape) or (isinstance(op, BlockFunction) and op.function in _FUNCTIONS)
 
 
-def copies(expr: Expr, steps: Steps) -> bool:
-    """Whether NumPy would copy on the way: elements that are reshaped don't lie one stride apart."""
-    if len(steps) == 1 or not any(isinstance(step.op, Reshape) for step in steps):
+def copies(expr: Expr, before: Steps, steps: Steps) -> bool:
+    """Whether NumPy would copy in some steps: elements that are reshaped don't lie one stride apart."""
+    if len(before) + len(steps) == 1 or not any(isinstance(step.op, Reshape) for step in steps):
         return False
-    return find_layout(expr, steps) is None
+    return find_layout(expr, before + steps) is None
 
 
 def find_layout(expr: Expr, steps: Steps) -> np.ndarray[Any, Any] | None:
@@ -177,6 +177,8 @@ def find_layout(expr: Expr, steps: Steps) -> np.ndarray[Any, Any] | None:
         layout = as_strided(sample, shape, tuple(map(int, strides)), writeable=False)
         for step in steps:
             op = step.op
+            if not step.writable:
+                return None  # it may be anything that takes elements
             if isinstance(op, Move):
                 layout = _lay(layout, op, step.grid.shape)
             elif isinstance(op, Reshape):

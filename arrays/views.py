@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
+from itertools import repeat
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from ..graph.keyword_hints import aside
@@ -10,7 +12,7 @@ from .base import ArrayBase
 from .storage import CHANGES, Storage, copies, find_layout, find_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from ..graph.expr.expr import Expr
     from .storage import Steps
@@ -40,43 +42,40 @@ def is_contiguous(x: ArrayBase, order: str) -> bool:
 
 
 def gives_view(function: Callable[P, R]) -> Callable[P, R]:
-    """Have the results of a function be views of its arguments, where they are views in NumPy."""
+    """Have the results of a function be views where NumPy's are: of the first array, or each of its own."""
     return _shared(function, writable=True)
 
 
 def gives_readonly_view(function: Callable[P, R]) -> Callable[P, R]:
-    """Have the results of a function follow its arguments; they aren't written to."""
+    """Have the results of a function follow the first array, or each its own; they aren't written to."""
     return _shared(function, writable=False)
 
 
 def _shared(function: Callable[P, R], writable: bool) -> Callable[P, R]:
+    kind = next(iter(inspect.signature(function).parameters.values())).kind
+    each_its_own = kind is inspect.Parameter.VAR_POSITIONAL  # as of `atleast_2d`; einsum has one result
+
     @aside
     @functools.wraps(function)
     def view(*args: P.args, **keywords: P.kwargs) -> R:
         result = function(*args, **keywords)
         if not keywords.get("copy"):
-            of = [each for each in (*args, *keywords.values()) if isinstance(each, ArrayBase)]
-            for array in of and (result if isinstance(result, tuple | list) else (result,)):
-                _become_view(array, of, writable)
+            results = result if isinstance(result, tuple | list) else (result,)
+            first = next((each for each in (*args, *keywords.values()) if isinstance(each, ArrayBase)), None)
+            sources = args if each_its_own and len(results) == len(args) else repeat(first)
+            for array, of in zip(results, sources, strict=False):
+                if isinstance(array, ArrayBase) and isinstance(of, ArrayBase) and array is not of:
+                    _show(array, of, writable)
         return result
 
     return view
 
 
-def _become_view(array: object, of: Sequence[ArrayBase], writable: bool) -> None:
-    """Have what was made of one of some arrays show its elements, if it does in NumPy."""
-    if not isinstance(array, ArrayBase) or any(each is array for each in of):
-        return
-    for each in of:
-        if _show(array, each, writable):
-            return
-
-
-def _show(array: ArrayBase, of: ArrayBase, writable: bool) -> bool:
-    """Have an array show the elements of another one, if it does in NumPy; tell whether it does."""
+def _show(array: ArrayBase, of: ArrayBase, writable: bool) -> None:
+    """Have an array show the elements of another one that it was made of, if it does in NumPy."""
     known, expr, inner = of._expr, array._expr, array._storage
     if known is None or expr is None:
-        return False
+        return
     if inner is not None and inner.expr is known:  # it is a view of another name of the same
         steps: Steps | None = array._steps
         if not writable:
@@ -84,9 +83,8 @@ def _show(array: ArrayBase, of: ArrayBase, writable: bool) -> bool:
     else:
         steps = find_steps(expr, known, writable)
     if steps is None:
-        return False
-    if writable and copies(known if of._storage is None else of._storage.expr, of._steps + steps):
+        return
+    if writable and copies(known if of._storage is None else of._storage.expr, of._steps, steps):
         array._detach(expr)
     else:
         share(array, of, known, steps)
-    return True

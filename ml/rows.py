@@ -191,7 +191,7 @@ def labels_of(operation: str, target: Array, least: int = 2) -> Values:
         known = InWords(f"{len(labels)} class ({labels[0]}) alone" if len(labels) else "no labels at all")
         raise BadValue(bad(operation, "y", known, f"at least {least} classes"))
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
-        raise BadValue(bad(operation, "y", "NaN or infinity", "labels of classes"))
+        raise BadValue(bad(operation, "y", InWords("NaN or infinity"), "labels of classes"))
     if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-        raise BadValue(bad(operation, "y", "continuous: fractions, as a regression has", "labels of classes"))
+        raise BadValue(bad(operation, "y", InWords("continuous: fractions, as a regression has"), "labels of classes"))
     return labels

@@ -67,10 +67,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection() -> Generator[None, object, object]:
     """Leave what is imported here out of every garbage collection: there are a million objects."""
     gc.disable()
-    result = yield
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+    try:
+        result = yield
+        gc.collect()
+        gc.freeze()
+    finally:
+        gc.enable()
     return result
 
 

@@ -1,4 +1,4 @@
-"""`out=`: a lazy array stands for the result from then on; a NumPy array is filled at the call."""
+"""`out=`: a lazy array's elements are set, which computes nothing; a NumPy array is filled at the call."""
 
 from __future__ import annotations
 

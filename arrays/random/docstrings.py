@@ -25,7 +25,7 @@ dtype : dtype of integers, or bool
     What is drawn: integers, or bool.
 {out}
 out : Array, optional
-    Stands for the result from then on, in chunks of its own; has the shape `size`, or gives it.
+    Its elements are set to the result, in its chunks; has the shape `size`, or gives it.
 {size}
 size : int, tuple of int or None
     Shape of the result. None: the shape to which the parameters broadcast; without arrays, a single number.

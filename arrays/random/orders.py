@@ -137,7 +137,7 @@ class Orders(Drawing):
         axis : int or None
             The axis whose lines are permuted, which is brought into one chunk; None: all elements are permuted.
         out : Array, optional
-            Stands for the result from then on; has its shape and dtype.
+            Its elements are set to the result; has its shape and dtype.
 
         Returns
         -------

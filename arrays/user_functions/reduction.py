@@ -78,8 +78,8 @@ def reduction(
     name : str, optional
         The operation's name in representations and drawings; None: the functions'.
     out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
+        Receives the result, and is returned. A lazy array's elements are set, lazily; a NumPy array is filled at the
+        call.
     concatenate : bool
         Whether partial results come side by side; else in lists, nested where there are several axes.
     output_size : int
@@ -240,8 +240,8 @@ def cumreduction(
     dtype : dtype, optional
         Of the result; None: found by calling `func` on an array of one element.
     out : Array or numpy.ndarray, optional
-        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
-        at the call.
+        Receives the result, and is returned. A lazy array's elements are set, lazily; a NumPy array is filled at the
+        call.
     method : {"sequential", "blelloch"}
         Accepted for dask; both give the same.
     preop : callable, optional

@@ -63,7 +63,7 @@ def check_rows(name: str, value: Any) -> None:
         raise ArgumentError(bad("fit", name, InWords(f"{type(value).__name__}{keys}"), expected))
     if value is None or not (hasattr(value, "shape") or isinstance(value, list | tuple)):
         expected = "an array: rows of generators and datasets are to be read into arrays first"
-        raise ArgumentError(bad("fit", name, type(value).__name__, expected))
+        raise ArgumentError(bad("fit", name, InWords(type(value).__name__), expected))
     if name == "x" and np.ndim(value) < 2:
         raise ShapeError(bad("fit", "x", np.shape(value), "a row for each sample"))
 

@@ -127,10 +127,11 @@ class PartialFit:
 
     def test(self, model: Any, X: Values, y: Values) -> Values:
         """Return the test sums of rows: number, score, loss, moments of each output (for R²), scorers' scores."""
-        if self.scorers:  # functions of the user's, which may write into what they get
-            X, y = X.copy(), y.copy()
-        scores = [float(scorer(model, X, y)) for _, scorer in self.scorers]
-        return np.concatenate([self._sums(model, X, y), scores])
+        # A user's own estimator may write into what it gets, as its scorers may.
+        copies = type(model).__module__.partition(".")[0] != "sklearn"
+        sums = self._sums(model, *((X.copy(), y.copy()) if copies else (X, y)))
+        scores = [float(scorer(model, X.copy(), y.copy())) for _, scorer in self.scorers]
+        return np.concatenate([sums, scores])
 
     def merge_metrics(self, model: Any, tests: Values) -> tuple[float, float, dict[str, float]]:
         """Return score, loss and scorers' scores over all blocks of test rows."""

@@ -166,21 +166,20 @@ class Task:
         where = Round(epoch, number, first + at, self.seed)
         copy = not only_reads(self.work)
         state, mine = self.layout.unpack(packed, copy=copy), self.own.unpack(mine, copy=copy)
-        with _naming(where):
-            trained, own, metrics = self.work(state, mine, where, *rows)
         out = np.empty((1, self.width), np.uint8) if out is None else out
         report = out[0]
         numbers, first_sum = report[: self.head].view(np.float64), 1 + len(self.metrics)
         numbers[:] = 0.0
+        with _naming(where):
+            trained, own, metrics = self.work(state, mine, where, *rows)
+            if trained is None and not metrics.rows:  # of a shard without rows in this batch
+                trained = self.mean.zeros()
+            self.mean.pack(trained, report[self.begin :], NEW)
         numbers[:first_sum] = [metrics.rows, *(metrics.means.get(name, 0.0) for name in self.metrics)]
         if metrics.rows:
             numbers[first_sum : first_sum + self.sums] = metrics.sums
         self.own.pack(own, report[self.head : self.head + own_size])
         report[self.head + own_size : self.begin] = 0
-        if trained is None and not metrics.rows:  # of a shard without rows in this batch
-            trained = self.mean.zeros()
-        with _naming(where):
-            self.mean.pack(trained, report[self.begin :], NEW)
         return out
 
     def read_metrics(self, made: Values) -> list[RoundMetrics]:

@@ -66,10 +66,15 @@ class SlowRead:
             last = not self._left
         if not last:
             return
-        slabs: list[Array] = []
+        slabs, failure = self._slabs()
+        self._blocks.clear()
+        self._then(slabs, failure)
+
+    def _slabs(self) -> tuple[list[Array], BaseException | None]:
+        """Return the blocks of each task together, or why there are none."""
+        if self._error is not None or len(self._blocks) < sum(map(len, self._numbers)):
+            return [], self._error
         try:
-            if len(self._blocks) == sum(map(len, self._numbers)):
-                slabs = [_join([self._blocks[n] for n in mine]) for mine in self._numbers]
+            return [_join([self._blocks[n] for n in mine]) for mine in self._numbers], None
         except Exception as error:  # no memory, say
-            self._error = error
-        self._then(slabs, self._error)
+            return [], error.with_traceback(None)

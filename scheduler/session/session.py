@@ -306,9 +306,12 @@ class Session:
     def _another(self, token: str) -> Pin:
         users, job = self._kept[token]
         number = next(_numbers)
-        pin = Pin(self, token, job, number)  # first: an interrupt in between leaves no number that nobody takes back
-        users.add(number)
-        return pin
+        try:
+            users.add(number)  # first: a pin that is collected meanwhile doesn't count as the last one
+            return Pin(self, token, job, number)
+        except BaseException:  # an interrupt
+            self.drop(token, job, number)
+            raise
 
     def stages(self, roots: Sequence[Expr]) -> list[Stage]:
         """Return the stages that computing these expressions would run."""

@@ -429,17 +429,24 @@ class Dispatcher:
             record.unread += 1
             if record.unread > MOST_UNREAD:
                 return self._end(record, unread(record))
-            self._late.append((time.monotonic() + DELAY, record))
-            board.hold_back(record)
+            self._hold_back(record)
             return []
         if end.how == GIVEN_UP:
-            board.again(record)
+            if record.recalled == record.run:
+                board.again(record)
+            else:  # the rank has no thread for it: not again at once
+                self._hold_back(record)
             return []
         record.failures += 1
         if record.failures <= record.demand.retries:
             board.again(record)
             return []
         return self._end(record, read_error(record, end.packed, self._transport.peers[record.rank]))
+
+    def _hold_back(self, record: TaskRecord) -> None:
+        """Have a task tried again, some time later."""
+        self._late.append((time.monotonic() + DELAY, record))
+        self.board.hold_back(record)
 
     def _end(
         self, record: TaskRecord, error: BaseException, state: CallState = CallState.FAILED

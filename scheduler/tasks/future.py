@@ -14,8 +14,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from ...graph.errors import ArgumentError, WaitTimeout
-from ...workers.shared.serial_thread import SerialThread
-from ...workers.tasks.current import IDLE, current_task, waiting
+from ...workers.shared.serial_thread import IDLE, SerialThread
+from ...workers.tasks.current import current_task, waiting
 from .record import CallState
 
 if TYPE_CHECKING:

@@ -171,22 +171,25 @@ class Told(ClassifierMixin, BaseEstimator):
         return self.good + self.late * self.seen_ / 480
 
 
-class Looking(Told):
-    """Scores 1 where it has a copy of the rows, or might write into them."""
-
-    def score(self, X, y):
-        return float(any(array.flags.owndata or array.flags.writeable for array in (X, y)))
+class UsersOwn(SGDClassifier):
+    """An estimator that scikit-learn did not write."""
 
 
 def _may_write(model, X, y):
+    """Return 1 where a score may write into rows of its own, 0 where it looks at blocks in place."""
     return float(X.flags.writeable and y.flags.writeable)
 
 
-def test_trials_look_at_blocks_where_they_lie_but_scorers_may_write():
-    search = GridSearch(Looking(), {"good": [0.0, 1.0]}, epochs=1).fit(*lazy(*rows()))
-    assert search.cv_results_["mean_test_score"].tolist() == [0.0, 0.0]
-    search = GridSearch(Looking(), {"good": [0.0, 1.0]}, epochs=1, scoring=_may_write).fit(*lazy(*rows()))
-    assert search.cv_results_["mean_test_score"].tolist() == [1.0, 1.0]
+def test_sklearns_trials_look_at_blocks_in_place_but_estimators_and_scorers_of_users_may_write(monkeypatch):
+    def scores(estimator, **keywords):
+        search = GridSearch(estimator, {"alpha": [1e-4, 1e-3]}, epochs=1, **keywords).fit(*lazy(*rows()))
+        return search.cv_results_["mean_test_score"].tolist()
+
+    monkeypatch.setattr(SGDClassifier, "score", _may_write)
+    assert scores(SGDClassifier()) == [0.0, 0.0]
+    assert scores(SGDClassifier(), scoring=_may_write) == [1.0, 1.0]
+    monkeypatch.setattr(UsersOwn, "score", _may_write, raising=False)
+    assert scores(UsersOwn()) == [1.0, 1.0]
 
 
 def test_halving_keeps_the_best():

@@ -32,13 +32,14 @@ def interrupt_at_each_call(act: Callable[[], object], *files: str) -> int:
                 if left == -1:
                     raise KeyboardInterrupt
 
+        before = sys.gettrace()
         sys.settrace(trace)
         try:
             act()
         except KeyboardInterrupt:
             continue
         finally:
-            sys.settrace(None)
+            sys.settrace(before)
         if left >= 0:
             return number
     raise AssertionError

@@ -58,6 +58,11 @@ b = a[[0, 2]]; b[0] = 100
 b = a[a > 3]; b[0] = 100
 b = a[[1]]; b[0] = 100
 b = a + 0; b[0] = 100
+p, q = xp.atleast_2d(a, a.copy()); q[0, 0] = 5
+p, q = xp.atleast_3d(a.copy(), a); q[0, 0] = 5
+d = xp.diagonal(a.reshape(2, 2, 6)); e = d.T; f = d[None]; a[1, 1] = 50; g = e + 1; h = f + 1
+b = a.reshape(2, 12)[:, 1:]; c = b.T; d = c[::2, None]; d[1] = -3; c[-1] = 4
+b, c, d = xp.split(a[1:], 3); c[...] = 3
 b, c = xp.split(a, 2); b[0] = 1; c[...] = b
 b, c, d = xp.array_split(a, 3, axis=1); b[0] = 1; d -= 1
 b, c = xp.hsplit(a, 2); c[1] = 0

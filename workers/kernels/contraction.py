@@ -171,8 +171,8 @@ def _wholes(left: Block, right: Block) -> tuple[Array, Array]:
 
 def _multiply(a: Array, b: Array, out: Array) -> None:
     if a.shape[0] == 1:
-        # by a single number `np.dot` makes 0 of NaN * 0
-        product = np.dot if b.size > 1 and out.size < UNLOCKED and out.dtype.char in "fdFD" else np.matmul
+        # by a single number, on either side, `np.dot` makes 0 of NaN * 0
+        product = np.dot if min(a.size, b.size) > 1 and out.size < UNLOCKED and out.dtype.char in "fdFD" else np.matmul
         product(a[0], b[0], out=out[0])
     else:
         np.matmul(a, b, out=out)

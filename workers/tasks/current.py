@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ..wire.task_messages import TaskOrder
     from .service import TaskService
 
-IDLE = 1.0
-"""Seconds after which a thread ends that has nothing to do for tasks."""
 _guard = threading.Lock()
 
 

@@ -19,6 +19,7 @@ from ...graph.errors import ClusterError
 from ..rank.interrupts import GRACE, Interrupted, forget, interrupt, interruptible
 from ..rank.output import COMPUTE, finish_lines
 from ..rank.task_context import TaskContext, enter_context
+from ..shared.serial_thread import IDLE
 from ..wire.task_messages import (
     GIVEN_UP,
     KEPT,
@@ -35,7 +36,7 @@ from ..wire.task_messages import (
     TasksEnded,
     TaskWaits,
 )
-from .current import IDLE, Current
+from .current import Current
 from .lending import Lending
 from .needs import LocalCall, Unread, with_needs
 from .packing import pack_error, pack_small, size_of

@@ -14,6 +14,7 @@ from ..conditional import lazy_target, resize
 from ..index_functions import read_integers
 
 if TYPE_CHECKING:
+    from ...array import Array
     from ...typing import ArrayLike
 
 __all__ = [
@@ -71,9 +72,15 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
         positions = positions % array.size
     elif mode == "clip":
         positions = positions.clip(0, array.size - 1)
+    _set_flat(array, positions, resize(values, positions.shape))
+
+
+def _set_flat(array: Array, positions: Any, values: Any) -> None:
+    """Set elements by their numbers in C order."""
     flat = ravel(array)
-    flat[positions] = resize(values, positions.shape)
-    array[...] = reshape(flat, array.shape)
+    flat[positions] = values
+    if flat._storage is None or flat._storage is not array._storage:  # a copy
+        array[...] = reshape(flat, array.shape)
 
 
 def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None) -> None:
@@ -117,9 +124,7 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
     if axis is None:
         if positions.ndim != 1:
             raise ShapeError(bad("put_along_axis", "indices", positions.shape, "a 1-D array, since axis is None"))
-        flat = ravel(array)
-        flat[positions] = values
-        array[...] = reshape(flat, array.shape)
+        _set_flat(array, positions, values)
         return
     along = check_axis("put_along_axis", axis, array.ndim)
     if positions.ndim != array.ndim:

@@ -123,7 +123,7 @@ def set_field(x: Array, names: str | list[str], value: object) -> Array:
     """Return records with other values in a field, or in some of them."""
     part = pick_field(x, names)
     new = as_value(part, value, assigned)
-    new = _reshape_value(new, _fit_shape(new, part.shape))
+    new = _reshape_value(new, fit_shape(new, part.shape))
     new = regrid(broadcast_to(new, part.shape), part.expr.grid)
     every = tuple(range(x.ndim))
     op = BlockFunction("elements.picking:set_field", (names,), (every, (*every, *(None,) * (part.ndim - x.ndim))))
@@ -140,7 +140,7 @@ def _check_cast(x: ArrayBase, dtype: np.dtype[Any]) -> None:
         raise DTypeError(bad("setitem", "value", dtype, f"a dtype that {x.dtype} can hold; take .real or abs()"))
 
 
-def _fit_shape(value: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
+def fit_shape(value: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the value's shape with as many axes as what is set; raise where it doesn't broadcast to it.
 
     As in NumPy, leading size-1 axes may be too many.
@@ -158,7 +158,7 @@ def set_selected(x: Array, chosen: Selection, value: Array, plain: Plain | None 
 
     `plain` is that key, where it has no arrays either.
     """
-    lengths = _fit_shape(value, chosen.shape)
+    lengths = fit_shape(value, chosen.shape)
     if math.prod(chosen.shape) == 0:
         return x
     value = _reshape_value(value, lengths)
@@ -334,9 +334,9 @@ def _by_mask(at: Masked, value: object, lazy: bool) -> Array | None:
         if axis or not lazy:
             return None
         lengths = (value.shape[-1 - len(behind)], *behind)
-        wide = value.reshape(_fit_shape(value, lengths))
+        wide = value.reshape(fit_shape(value, lengths))
         return defer("setitem", _dealt, (part, mask, wide), (), part.expr.grid, part.dtype)
-    lengths = _fit_shape(value, (*before, 1, *behind))
+    lengths = fit_shape(value, (*before, 1, *behind))
     if value.ndim > len(behind):
         value = _reshape_value(value, (*lengths[:axis], *(1,) * mask.ndim, *lengths[axis + 1 :]))
     return _where(at, value)
@@ -383,7 +383,7 @@ def _by_lazy(x: Array, items: list[Any], value: Array) -> Array:
     """Lazy positions, and masks at any place: computed when the array is."""
     lazy = [i for i in items if isinstance(i, ArrayBase)]
     if all(i.dtype != bool and i._unsized is None for i in lazy):
-        _fit_shape(value, selection(x.expr.grid.shape, stand_ins(items)).shape)
+        fit_shape(value, selection(x.expr.grid.shape, stand_ins(items)).shape)
     template, operands = template_of(items)
     return defer("setitem", _put, (x, value, *operands), (template,), x.expr.grid, x.dtype)
 

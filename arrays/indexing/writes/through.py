@@ -14,7 +14,7 @@ from ...chunking.rechunk import regrid
 from ...ops.moves import views
 from ...storage import follow
 from ..keys import NEW, Selection, pick_plain
-from .setitem import set_field, set_selected
+from .setitem import fit_shape, set_field, set_selected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 def put(root: Expr, steps: Steps, value: Expr) -> Expr:
     """Return a storage's expression after what steps lead to became `value`, which may broadcast to it."""
     if steps and steps[-1].grid.size == 0:
+        fit_shape(wrap(value), steps[-1].grid.shape)
         return root
     return _put(wrap(root), steps, wrap(value)).expr
 

@@ -119,7 +119,7 @@ class Ufunc:
         ----------
         *operands : array or scalar
         out : Array or numpy.ndarray, or a tuple with one for each result, optional
-            A lazy array then stands for the result; a NumPy array is filled now.
+            A lazy array's elements are set to the result, lazily; a NumPy array is filled now.
         where : array of bool, optional
             Where it is False, `out` stays as it is; without `out` the result is zero there.
         dtype : dtype, optional
@@ -245,7 +245,7 @@ class Ufunc:
     def at(self, a: ArrayLike, indices: ArrayLike, /, *b: Any) -> None:
         """Apply the function in place to the elements at positions; a position that occurs twice is changed twice.
 
-        Positions and values come into one chunk. A lazy array stands for the result from then on; a NumPy array is
+        Positions and values come into one chunk. A lazy array's elements are set, lazily; a NumPy array is
         changed now.
 
         Parameters

@@ -355,7 +355,7 @@ array([ 1., -1.])
 _PARAMETERS = """{operands} : array or scalar
     {said}
 out : Array or numpy.ndarray, or a tuple with one for each result, optional
-    A lazy array then stands for the result; a NumPy array is filled now.
+    A lazy array's elements are set to the result, lazily; a NumPy array is filled now.
 where : array of bool, optional
     Where it is False, `out` stays as it is; without `out` the result is zero there.
 dtype : dtype, optional

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....arrays.user_functions.travel.fingerprints import fingerprint
-from ....graph.errors import ArgumentError, BadValue, bad
+from ....graph.errors import ArgumentError, BadValue, InWords, bad
 from ....graph.expr.names import agreed
 from ....scheduler.session.cluster import session
 from ....scheduler.shared.shared_objects import share
@@ -122,7 +122,7 @@ def _name_content(config: bytes, objects: dict[str, Any], model: Any) -> bytes:
     weights = fingerprint([np.asarray(v) for v in model.variables])
     if weights != session().once("model", (), lambda: weights):
         expected = "the same on all ranks: keras.utils.set_random_seed before it is built, or set_weights"
-        raise BadValue(bad("fit", "model", "one whose weights are others than on rank 0", expected))
+        raise BadValue(bad("fit", "model", InWords("one whose weights are others than on rank 0"), expected))
     return fingerprint((config, objects, weights))
 
 

@@ -112,6 +112,8 @@ def test_relatives():
 def test_zero_times_nan_is_nan(dtype, chunks):
     column, number = np.array([[0], [np.nan], [1]], dtype), np.zeros((1, 1), dtype)
     np.testing.assert_array_equal((wr.from_array(column, chunks=chunks) @ number).compute(), column @ number)
+    row = column.T.copy()
+    np.testing.assert_array_equal((number @ wr.from_array(row, chunks=chunks)).compute(), number @ row)
 
 
 def test_errors():

@@ -52,6 +52,6 @@ def kill():
 values = np.random.default_rng(3).random((120, 130))
 expected, sums = run(np, values)
 bits, mine = run(wr, values, kill if rng else None)
-found = {"same": bits == expected, "close": np.allclose(sums, mine), "losses": len(wr.cluster().losses) if rng else 0}
-json.dump(found, sys.stdout)
+report = {"same": bits == expected, "close": np.allclose(sums, mine), "losses": len(wr.cluster().losses) if rng else 0}
+json.dump(report, sys.stdout)
 print()
