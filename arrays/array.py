@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.errors import ArgumentError, ShapeError, bad
+from ..graph.errors import ArgumentError, BadValue, ShapeError, bad
 from ..graph.expr.serialize import is_travelling
 from ..workers.config import config
 from ..workers.public_api import warn
@@ -191,11 +191,15 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
 
     def __setitem__(self, key: KeyLike, value: object) -> None:
         if isinstance(value, ArrayBase) and self._is_part(value, key):
+            check_writable("setitem", self)
             return  # x[1:] += y has set the elements of x already
         while True:
             known = self._known()
             if self._write(known, *_assigned(self, key, value)):
                 return  # else another thread has set elements meanwhile
+
+    def __delitem__(self, key: object) -> None:
+        raise BadValue("delitem: elements of an array can't be deleted; wr.delete(x, key, axis) makes one without them")
 
     def _is_part(self, value: ArrayBase, key: KeyLike) -> bool:
         """Whether a value is the view that a key gives."""

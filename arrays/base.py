@@ -183,11 +183,17 @@ class ArrayBase:
 
     @shape.setter
     def shape(self, value: object) -> None:
-        shaped: ArrayBase = self.reshape(value)  # type: ignore[attr-defined]
-        if shaped._storage is not self._storage:
-            raise AttributeError("shape: elements would be copied; write x = x.reshape(shape)", name="shape", obj=self)
-        with CHANGES:
-            self._expr, self._steps = shaped._expr, shaped._steps
+        while True:
+            known = self.expr
+            shaped: ArrayBase = self.reshape(value)  # type: ignore[attr-defined]
+            with CHANGES:
+                if self._expr is not known:
+                    continue  # another thread has set elements meanwhile
+                if shaped._storage is not self._storage:
+                    why = "shape: elements would be copied; write x = x.reshape(shape)"
+                    raise AttributeError(why, name="shape", obj=self)
+                self._expr, self._steps = shaped._expr, shaped._steps
+                return
 
     @property
     def dtype(self) -> DType:

@@ -28,6 +28,8 @@ from ..graph.kinds.move import Move
 from ..graph.kinds.reshape import Reshape
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..graph.chunks.grid import Grid
 
 CHANGES = threading.RLock()
@@ -166,12 +168,22 @@ def copies(expr: Expr, before: Steps, steps: Steps) -> bool:
     return find_layout(expr, before + steps) is None
 
 
-def find_layout(expr: Expr, steps: Steps) -> np.ndarray[Any, Any] | None:
+def overlap(a: Any, b: Any, tell: Callable[[Any, Any], bool]) -> bool:
+    """Whether two arrays share elements; `tell` is NumPy's function that finds it of strides."""
+    storage = a._storage
+    if a is b or storage is None or storage is not b._storage:
+        return a is b and bool(a.size)
+    sample = np.empty(1, storage.expr.dtype)
+    layouts = [find_layout(storage.expr, each._steps, sample) for each in (a, b)]
+    return any(layout is None for layout in layouts) or tell(*layouts)
+
+
+def find_layout(expr: Expr, steps: Steps, sample: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any] | None:
     """Return an array of the strides that a view of a storage has in NumPy; None where that would be a copy.
 
-    It has a single element, which nobody reads. A storage's elements lie in C order.
+    It has a single element, the sample, which nobody reads. A storage's elements lie in C order.
     """
-    shape, sample = expr.grid.shape, np.empty(1, expr.dtype)
+    shape, sample = expr.grid.shape, np.empty(1, expr.dtype) if sample is None else sample
     strides = np.cumprod((sample.itemsize, *shape[:0:-1]), dtype=object)[::-1][: len(shape)]
     try:
         layout = as_strided(sample, shape, tuple(map(int, strides)), writeable=False)
@@ -206,6 +218,6 @@ def _lay(layout: np.ndarray[Any, Any], op: Move, shape: tuple[int, ...]) -> np.n
             stop = axis_map.start + axis_map.step * count
             key.append(slice(axis_map.start, stop if stop >= 0 else None, axis_map.step) if count else slice(0, 0))
             order.append(target)
-    part: np.ndarray[Any, Any] = layout[tuple(key)]
+    part: np.ndarray[Any, Any] = layout[(*key, ...)]
     part = part.transpose(np.argsort(order))
-    return part[tuple(slice(None) if axis in order else None for axis in range(len(shape)))]
+    return part[(*[slice(None) if axis in order else None for axis in range(len(shape))], ...)]

@@ -54,28 +54,44 @@ def gives_readonly_view(function: Callable[P, R]) -> Callable[P, R]:
 def _shared(function: Callable[P, R], writable: bool) -> Callable[P, R]:
     kind = next(iter(inspect.signature(function).parameters.values())).kind
     each_its_own = kind is inspect.Parameter.VAR_POSITIONAL  # as of `atleast_2d`; einsum has one result
+    axes = 1 if function.__name__ in _SCALARS else 0
 
     @aside
     @functools.wraps(function)
     def view(*args: P.args, **keywords: P.kwargs) -> R:
-        result = function(*args, **keywords)
-        if not keywords.get("copy"):
+        lazy = [each for each in (*args, *keywords.values()) if isinstance(each, ArrayBase)]
+        while True:
+            before = [each.expr if each._unsized is None else None for each in lazy]
+            result = function(*args, **keywords)
+            if keywords.get("copy"):
+                return result
             results = result if isinstance(result, tuple | list) else (result,)
-            first = next((each for each in (*args, *keywords.values()) if isinstance(each, ArrayBase)), None)
-            sources = args if each_its_own and len(results) == len(args) else repeat(first)
-            for array, of in zip(results, sources, strict=False):
-                if isinstance(array, ArrayBase) and isinstance(of, ArrayBase) and array is not of:
-                    _show(array, of, writable)
-        return result
+            sources = args if each_its_own and len(results) == len(args) else repeat(lazy[0] if lazy else None)
+            pairs = [
+                (array, of)
+                for array, of in zip(results, sources, strict=False)
+                if isinstance(array, ArrayBase) and isinstance(of, ArrayBase) and array is not of
+            ]
+            shown = all(_show(array, of, writable) for array, of in pairs if array.ndim >= axes)
+            same = all(known is None or each._expr is known for each, known in zip(lazy, before, strict=True))
+            if (shown and same) or not pairs:
+                return result  # else another thread has set elements meanwhile
 
     return view
 
 
-def _show(array: ArrayBase, of: ArrayBase, writable: bool) -> None:
-    """Have an array show the elements of another one that it was made of, if it does in NumPy."""
+_SCALARS = ("flip", "unstack")
+"""Functions whose results without axes are scalars in NumPy."""
+
+
+def _show(array: ArrayBase, of: ArrayBase, writable: bool) -> bool:
+    """Have an array show the elements of another one that it was made of, if it does in NumPy.
+
+    False where the other one has taken other elements meanwhile.
+    """
     known, expr, inner = of._expr, array._expr, array._storage
     if known is None or expr is None:
-        return
+        return expr is None or of._unsized is not None
     if inner is not None and inner.expr is known:  # it is a view of another name of the same
         steps: Steps | None = array._steps
         if not writable:
@@ -83,8 +99,8 @@ def _show(array: ArrayBase, of: ArrayBase, writable: bool) -> None:
     else:
         steps = find_steps(expr, known, writable)
     if steps is None:
-        return
+        return True
     if writable and copies(known if of._storage is None else of._storage.expr, of._steps, steps):
         array._detach(expr)
-    else:
-        share(array, of, known, steps)
+        return True
+    return share(array, of, known, steps)

@@ -57,6 +57,16 @@ def check_instance(operation: str, estimator: Any) -> None:
         )
 
 
+def may_write(estimator: Any) -> bool:
+    """Whether an estimator may write into rows that it predicts of: scikit-learn's own, and those in them, never do."""
+    parts = [estimator, *(estimator.get_params().values() if hasattr(estimator, "get_params") else ())]
+    return any(type(each).__module__.partition(".")[0] != "sklearn" for each in parts if _calls_code(each))
+
+
+def _calls_code(value: Any) -> bool:
+    return hasattr(value, "get_params") or (callable(value) and not isinstance(value, type | np.ufunc))
+
+
 def of_model(call: Callable[..., Any]) -> Callable[..., Any]:
     """Publish a function as a method of an estimator. Its variables `model` and `name` say of which and which one."""
     publish_code(call, lambda frame: f"{type(frame.f_locals['model']).__name__}.{frame.f_locals['name']}")
@@ -71,12 +81,13 @@ class _Called:
 
     def __init__(self, estimator: Any, method: str, dtype: np.dtype[Any] | None = None) -> None:
         self.estimator, self.method, self.dtype = estimator, method, dtype
+        self.writes = may_write(estimator)
 
     def __call__(self, block: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         if not len(block):
             row = np.zeros((1, *block.shape[1:]), block.dtype)
             return np.empty((0, *self.values(row).shape[1:]), self.dtype)
-        values = self.values(np.ascontiguousarray(block))
+        values = self.values(np.array(block) if self.writes else np.ascontiguousarray(block))
         kept = values.astype(self.dtype, copy=False)
         fits = np.can_cast(values.dtype, kept.dtype, "same_kind")
         if not fits or (kept.dtype.kind in "SU" and kept.itemsize < values.itemsize and (kept != values).any()):

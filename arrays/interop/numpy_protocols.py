@@ -10,12 +10,14 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, bad
 from ...graph.kinds.elementwise import Scalar
+from ..base import ArrayBase
 from ..files.npy import save_as_numpy
 from ..ops.elementwise.nodes import sample_dtypes, split
 from ..ops.elementwise.ufuncs import UFUNCS
 from ..ops.moves.broadcasting import broadcast_any
 from ..ops.moves.sliding_window import sliding_window_view
 from ..ops.outputs import deliver
+from ..storage import overlap
 from ..user_functions.gufunc import apply_gufunc
 from ..user_functions.gufunc_signature import read
 from ..user_functions.map_blocks import map_blocks
@@ -30,14 +32,19 @@ NAMESPACES = ("numpy", "numpy.linalg", "numpy.fft")
 """Modules of NumPy whose functions have namesakes here."""
 
 
+def _sharing(tell: Callable[..., bool]) -> Callable[..., bool]:
+    """Return what tells whether lazy arrays, and arrays of NumPy's, share elements; of these nobody's are shared."""
+    return lambda a, b, *_, **__: isinstance(a, ArrayBase) and isinstance(b, ArrayBase) and overlap(a, b, tell)
+
+
 ATTRIBUTES: dict[Callable[..., Any], Callable[..., Any]] = {
     np.array_repr: lambda arr, *_, **__: repr(arr),
     np.array_str: lambda a, *_, **__: str(a),
     np.broadcast_arrays: broadcast_any,
-    np.may_share_memory: lambda a, b, *_, **__: a is b,
+    np.may_share_memory: _sharing(np.may_share_memory),
     np.save: save_as_numpy,
     np.lib.stride_tricks.sliding_window_view: sliding_window_view,
-    np.shares_memory: lambda a, b, *_, **__: a is b,
+    np.shares_memory: _sharing(np.shares_memory),
     **TEXTS,
 }
 """Functions of NumPy that have no namesake here."""

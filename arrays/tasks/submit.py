@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, WaitTimeout, bad
-from ...scheduler.tasks.future import Future, note_interrupt
+from ...scheduler.tasks.future import Future, called_until_now, note_interrupt
 from ...scheduler.tasks.record import Demand, TaskRecord
 from ..execution.holders import collect_held
 from .calls import (
@@ -406,7 +406,7 @@ class Executor(concurrent.futures.Executor):
         Parameters
         ----------
         wait : bool
-            Whether to wait for those that were submitted.
+            Whether to wait for those that were submitted, and for their callbacks.
         cancel_futures : bool
             Whether to cancel what hasn't begun.
 
@@ -430,7 +430,10 @@ class Executor(concurrent.futures.Executor):
             for future in sorted(futures, key=lambda each: -each._record.number):
                 future.cancel()
         if wait:
-            concurrent.futures.wait(futures)
+            while self._futures:  # a future leaves it when its callbacks are about to be called
+                concurrent.futures.wait(futures)
+                time.sleep(0.0005)
+            called_until_now().wait()
 
 
 def _results(futures: list[Future], deadline: float | None) -> Iterator[Any]:

@@ -74,9 +74,9 @@ class FitsByAveraging(Supervised):
             return self
         name = f"{type(self).__name__}.fit"
         if args or keywords:
-            raise ArgumentError(
-                bad(name, next(iter(keywords), "coef_init"), InWords("a value"), "none for Windrow arrays")
-            )
+            which = next(iter(keywords), "coef_init")
+            remedy = "; Averaged(estimator, shards=) takes it" if which == "shards" else ""
+            raise ArgumentError(bad(name, which, InWords("a value"), f"none for Windrow arrays{remedy}"))
         params = self.get_params(deep=False)  # type: ignore[attr-defined]
         how = {"tol": params["tol"], "patience": params["n_iter_no_change"], "epochs": params["max_iter"]}
         return self._learn("fit", X, y, sample_weight, start=self if params["warm_start"] else None, **how)

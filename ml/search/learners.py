@@ -11,7 +11,7 @@ from sklearn.base import clone, is_regressor
 from ...arrays.base import ArrayBase
 from ...graph.errors import ArgumentError, InWords, bad
 from ..averaging.averageable import averageable, balanced_weights, is_balanced
-from ..fitted import over_rows, score
+from ..fitted import may_write, over_rows, score
 from ..training.state import StateLayout
 
 if TYPE_CHECKING:
@@ -127,9 +127,7 @@ class PartialFit:
 
     def test(self, model: Any, X: Values, y: Values) -> Values:
         """Return the test sums of rows: number, score, loss, moments of each output (for R²), scorers' scores."""
-        # A user's own estimator may write into what it gets, as its scorers may.
-        copies = type(model).__module__.partition(".")[0] != "sklearn"
-        sums = self._sums(model, *((X.copy(), y.copy()) if copies else (X, y)))
+        sums = self._sums(model, *((X.copy(), y.copy()) if may_write(model) else (X, y)))
         scores = [float(scorer(model, X.copy(), y.copy())) for _, scorer in self.scorers]
         return np.concatenate([sums, scores])
 

@@ -62,9 +62,12 @@ def _describe(event: Exceeded, stage: Stage) -> str:
     factor, each = said_of(stage)
     wanted = math.ceil(factor + (event.taken - event.declared) / max(1, each))
     names = ", ".join(sorted({name for name, _ in stage.functions}))
+    said = f"with memory={factor:g}, as declared or assumed,"
+    advice = f". Say what it takes (memory={wanted}, so many times its block), or use smaller chunks"
+    if names == "function":  # Windrow's own, of which nobody can say anything
+        names, said, advice = "training or predicting", "as assumed,", ""
     where = f", called at {stage.origin}," if stage.origin else ""
     return (
-        f"{names}{where} takes about {size_text(event.taken)} for a block, on rank {event.rank}; with "
-        f"memory={factor:g}, as declared or assumed, it would be {size_text(event.declared)}. So fewer blocks are "
-        f"computed at once from now on. Say what it takes (memory={wanted}), or use smaller chunks"
+        f"{names}{where} takes about {size_text(event.taken)} for a block, on rank {event.rank}; {said} it would be "
+        f"{size_text(event.declared)}. So fewer blocks are computed at once from now on{advice}"
     )

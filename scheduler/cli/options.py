@@ -17,7 +17,7 @@ ways to run:
   python -m windrow -n 4                 a prompt on 4 ranks; Ctrl-C stops a computation, Ctrl-D leaves
   python -m windrow script.py            in this process, with threads, as `python script.py` does
   mpirun --with-ft ulfm --oversubscribe --bind-to none -n 4 python -m windrow script.py
-  srun -n 64 python -m windrow script.py
+  srun --mpi=pmix -n 64 python -m windrow script.py
                                          be the ranks that the launcher starts
   python -m windrow -n 4 --spmd script.py
   mpirun --with-ft ulfm -n 4 python -m windrow --spmd script.py

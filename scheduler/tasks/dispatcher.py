@@ -40,7 +40,7 @@ from ...workers.wire.task_messages import (
 from .arrays import NotYet
 from .board import Board
 from .errors import cancelled, deadly, read_error, unread
-from .future import THERE, Future, FutureReference
+from .future import THERE, Future, FutureReference, called_until_now
 from .record import NOBODY, CallState, Function, TaskRecord
 from .remote_futures import RemoteFutures
 from .snapshots import PlacedSnapshots
@@ -252,9 +252,13 @@ class Dispatcher:
             time.sleep(0.001)  # it is on its way to its rank, or has just ended there
 
     def wait_for_awaited(self) -> None:
-        """Wait until all that executors were given has ended."""
+        """Wait until all that executors were given has ended, and what is called for it."""
+        waited = bool(self.awaited)
         while self.awaited and not self._closed and not self._engine.over:
             wait(list(self.awaited), 1.0)
+        called = called_until_now() if waited else None
+        while called is not None and not (called.wait(1.0) or self._closed or self._engine.over):
+            pass
 
     def _watch_future(self, future: Future, record: TaskRecord) -> None:
         record.future = self._watches[record.number] = FutureReference(future, self, record)

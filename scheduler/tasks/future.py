@@ -6,6 +6,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import importlib
+import os
 import threading
 import traceback
 import weakref
@@ -80,6 +81,7 @@ _watched: set[FutureReference] = set()
 _releaser: list[threading.Thread] = []
 _called: set[Future] = set()
 """Futures with callbacks that haven't ended: the user may have let go of them."""
+os.register_at_fork(after_in_child=_called.clear)
 _ASYNCIO = "asyncio.futures"
 """Who takes a result at once, on a thread that may not wait."""
 
@@ -149,6 +151,16 @@ def _release_all() -> None:
             del reference
 
 
+def called_until_now() -> threading.Event:
+    """Return what is set when the callbacks of futures that are done have ended: at once for one of these."""
+    ended = threading.Event()
+    if _callbacks.is_current:
+        ended.set()
+    else:
+        _callbacks.put(ended.set)
+    return ended
+
+
 def note_interrupt(futures: Iterable[Any], error: KeyboardInterrupt) -> None:
     """Note that Ctrl-C ended a wait for futures: from now on their calls go with them.
 
@@ -158,6 +170,15 @@ def note_interrupt(futures: Iterable[Any], error: KeyboardInterrupt) -> None:
         if isinstance(each, Future):
             each._record.interrupted = True
     traceback.clear_frames(error.__traceback__)
+
+
+def _check_timeout(operation: str, timeout: Any) -> float | None:
+    """Return seconds that can be waited for."""
+    if timeout is None:
+        return None
+    if not isinstance(timeout, Real) or timeout != timeout:
+        raise ArgumentError(f"{operation}: argument 'timeout' is {timeout!r}; expected a number of seconds, or None")
+    return min(float(timeout), threading.TIMEOUT_MAX)
 
 
 class Future(concurrent.futures.Future[Any]):
@@ -230,12 +251,10 @@ class Future(concurrent.futures.Future[Any]):
         >>> wr.submit(len, "abc").result(timeout=60)
         3
         """
-        seconds: Any = timeout
-        if seconds is not None and not isinstance(seconds, Real):
-            raise ArgumentError(f"result: argument 'timeout' is {timeout!r}; expected a number of seconds, or None")
+        seconds = _check_timeout("result", timeout)
         try:
             with contextlib.nullcontext() if self.done() and self._result is not THERE else waiting():
-                outcome = super().result(timeout)
+                outcome = super().result(seconds)
                 return self._bring() if outcome is THERE else outcome
         except KeyboardInterrupt as error:
             note_interrupt([self], error)
@@ -266,6 +285,8 @@ class Future(concurrent.futures.Future[Any]):
             It hasn't ended by then.
         concurrent.futures.CancelledError
             It was cancelled, or one whose result it takes was.
+        ArgumentError
+            `timeout` is no number.
 
         Examples
         --------
@@ -273,11 +294,14 @@ class Future(concurrent.futures.Future[Any]):
         >>> wr.submit(divmod, 1, 0).exception()
         ZeroDivisionError('integer division or modulo by zero')
         """
+        seconds = _check_timeout("exception", timeout)
         try:
             if self.done():
                 return super().exception()
             with waiting():
-                return super().exception(timeout)
+                return super().exception(seconds)
+        except TimeoutError as error:
+            raise WaitTimeout(f"exception: task {self.name} hasn't ended within {timeout:g} s; it goes on") from error
         finally:
             del self
 
@@ -353,10 +377,11 @@ class Future(concurrent.futures.Future[Any]):
     def _invoke_callbacks(self) -> None:
         base: Any = super()
         callbacks = self.__dict__["_done_callbacks"]
-        if callbacks:
-            if self._result is THERE and any(getattr(each, "__module__", "") == _ASYNCIO for each in callbacks):
-                _callbacks.put(self._fetch_first)
-            _callbacks.put(base._invoke_callbacks)
+        with contextlib.suppress(RuntimeError):  # there are too many threads: they are called with others' callbacks
+            if callbacks:
+                if self._result is THERE and any(getattr(each, "__module__", "") == _ASYNCIO for each in callbacks):
+                    _callbacks.put(self._fetch_first)
+                _callbacks.put(base._invoke_callbacks)
         while self._keepers:
             self._keepers.pop().discard(self)
 

@@ -13,8 +13,10 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, r2_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline
 
 import windrow as wr
+from windrow.ml import over_rows
 from windrow.ml.search import GridSearch, HalvingSearch, Hyperband, RandomSearch
 from windrow.ml.search.base import _Rungs
 
@@ -169,6 +171,37 @@ class Told(ClassifierMixin, BaseEstimator):
 
     def score(self, X, y):
         return self.good + self.late * self.seen_ / 480
+
+
+class Shifting(ClassifierMixin, BaseEstimator):
+    """Writes into the rows that it predicts of."""
+
+    def __init__(self, shift=0.5):
+        self.shift = shift
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def partial_fit(self, X, y, classes=None):
+        self.classes_ = classes
+        return self
+
+    def predict(self, X):
+        X -= self.shift
+        return (X[:, 0] > 0).astype(int)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_users_estimator_may_write_into_rows_that_it_predicts_of(wrapped):
+    X = wr.random.default_rng(0).random((300, 3), chunks=(100, 3)).persist()
+    y = (X[:, 0] > 0.5).astype(int)
+    if wrapped:
+        model = Pipeline([("own", Shifting())]).fit(np.zeros((2, 3)), [0, 1])
+        assert (over_rows(model, "predict", X) == y).all().compute()
+        return
+    search = GridSearch(Shifting(), {"shift": [0.5]}, epochs=1).fit(X, y)
+    assert (search.score(X, y), bool((search.predict(X) == y).all())) == (1.0, True)
 
 
 class UsersOwn(SGDClassifier):

@@ -16,6 +16,7 @@ import pytest
 
 import windrow as wr
 from support.waiting import until
+from windrow.workers.shared.serial_thread import SerialThread
 
 
 def add(a, b=1):
@@ -209,10 +210,53 @@ def test_failed_futures_are_no_cycles(launch, tmp_path):
     assert launch(0, "program.py").last == "True"
 
 
-@pytest.mark.parametrize("call", [wr.gather, lambda f, timeout: f.result(timeout)])
+@pytest.mark.parametrize(
+    "call", [wr.gather, lambda f, timeout: f.result(timeout), lambda f, timeout: f.exception(timeout)]
+)
 def test_bad_timeouts(call):
     with pytest.raises(wr.ArgumentError, match="'timeout' is 'x'"):
         call(wr.submit(add, 1), timeout="x")
+    with pytest.raises(wr.ArgumentError, match="'timeout' is nan"):
+        call(wr.submit(add, 1), timeout=float("nan"))
+
+
+def test_long_and_short_timeouts_of_exceptions():
+    future = wr.submit(time.sleep, 0.3)
+    with pytest.raises(TimeoutError, match=r"exception: task sleep-\d+ hasn't ended within 0.01 s"):
+        future.exception(timeout=0.01)
+    assert future.exception(timeout=1e300) is None
+    assert future.result(timeout=1e10) is None
+
+
+def test_an_executor_waits_for_callbacks():
+    called = []
+
+    def note(future):
+        time.sleep(0.001)
+        called.append(future.result())
+
+    with wr.Executor() as executor:
+        for number in range(50):
+            executor.submit(add, number).add_done_callback(note)
+    assert sorted(called) == list(range(1, 51))
+
+
+def test_futures_are_done_where_no_thread_can_be_started_for_callbacks(monkeypatch):
+    called, serial = [], SerialThread("windrow-test")
+    monkeypatch.setattr("windrow.scheduler.tasks.future._callbacks", serial)
+
+    def refuse():
+        raise RuntimeError("can't start new thread")
+
+    futures = [wr.submit(time.sleep, 0.05) for _ in range(3)]
+    with monkeypatch.context() as few:
+        few.setattr(serial, "_start", refuse)
+        for future in futures:
+            future.add_done_callback(called.append)
+        until(lambda: all(future.done() for future in futures), lambda: futures)
+        assert not called
+    wr.submit(add, 1).add_done_callback(called.append)
+    until(lambda: len(called) == 4, lambda: called)
 
 
 def test_small_results_cut_lineage():

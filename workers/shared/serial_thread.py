@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 
 IDLE = 1.0
 """Seconds after which a thread ends that has nothing to do for tasks."""
+_every: WeakSet[SerialThread] = WeakSet()
 
 
 class SerialThread:
@@ -19,25 +22,53 @@ class SerialThread:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._begin_anew()
+        _every.add(self)
+
+    def _begin_anew(self) -> None:
         self._works: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._lock = threading.RLock()  # what is collected while it is held may put something in
         self._thread: threading.Thread | None = None
 
     def put(self, work: Callable[[], None]) -> None:
-        """Have something done."""
+        """Have something done.
+
+        Raises
+        ------
+        RuntimeError
+            No thread can be started. It is done when the next thing is put in.
+        """
         self._works.put(work)
         with self._lock:
-            thread = self._thread
-            if thread is None or not (thread.is_alive() or thread.ident is None):  # it ended with a fork
-                self._start()
+            self._start()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is what runs the caller."""
+        return self._thread is threading.current_thread()
 
     def _start(self) -> None:
+        """Start a thread, unless there is one; the lock is held."""
+        if self._runs():
+            return
         thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
-        if self._thread is None or self._thread.ident is not None:  # else one was made while this one was
-            self._thread = thread
+        if self._runs():  # what was collected meanwhile has put something in
+            return
+        self._thread = thread
+        try:
             thread.start()
+        except BaseException:
+            self._thread = None  # one that starts nevertheless sees that, and ends
+            raise
+
+    def _runs(self) -> bool:
+        thread = self._thread
+        return thread is not None and (thread.ident is None or thread.is_alive())
 
     def _loop(self) -> None:
+        with self._lock:
+            if not self.is_current:
+                return
         try:
             while True:
                 try:
@@ -51,3 +82,12 @@ class SerialThread:
                 self._thread = None
                 if not self._works.empty():
                     self._start()
+
+
+def _begin_anew() -> None:
+    """Leave to the process that has forked what it was given to do, and its locks."""
+    for each in _every:
+        each._begin_anew()
+
+
+os.register_at_fork(after_in_child=_begin_anew)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from support.views import PROGRAMS, run
 from windrow.arrays import base as arrays_base
+from windrow.arrays import views as arrays_views
 
 
 def both(program, chunks, start=None):
@@ -83,10 +84,6 @@ UNSIZED = {"trim_zeros"}
 """Its size depends on elements, so it is an array of its own; docs/limits.md says so."""
 
 
-def shares(x, y):
-    return y is x or (y._storage is not None and y._storage is x._storage)
-
-
 @pytest.mark.parametrize("of", ["function", "method"])
 def test_which_results_share_elements_with_the_array_they_are_made_of(of):
     """Every function, and every method, that both have and that take one array and the arguments above."""
@@ -105,8 +102,8 @@ def test_which_results_share_elements_with_the_array_they_are_made_of(of):
         for there, here in zip(expected, result, strict=True):
             if isinstance(there, np.ndarray) and isinstance(here, wr.Array):
                 tried += 1
-                assert shares(x, here) == np.shares_memory(a, there), name
-                if shares(x, here) and here.size:
+                assert np.shares_memory(x, here) == np.shares_memory(a, there), name
+                if np.shares_memory(x, here):
                     assert all(step.writable for step in here._steps) == there.flags.writeable, name
     assert tried > (120 if of == "function" else 25)
 
@@ -233,6 +230,12 @@ def test_a_value_is_taken_as_where_the_whole_array_is_written_to(value):
     assert x.tolist() == a.tolist()
 
 
+def test_a_read_only_array_is_not_written_to_by_a_part_of_its_own():
+    x = wr.broadcast_to(wr.zeros(4, chunks=2), (2, 4))
+    with pytest.raises(ValueError, match="read-only"):
+        x[:1] = x[:1]
+
+
 def test_a_value_that_does_not_fit_nothing_is_refused():
     part = wr.zeros((4, 6), chunks=2)[1:]
     with pytest.raises(ValueError, match="setitem: argument 'value' has shape"):
@@ -257,6 +260,86 @@ def test_another_thread_sets_elements_of_a_view_while_it_is_found(monkeypatch):
     monkeypatch.setattr(arrays_base, "follow", late)
     assert view.shape == (4,)
     assert view.tolist() == [7, 5, 6, 7]
+
+
+VIEWS = {
+    "T": lambda x: x.T,
+    "reshape": lambda x: x.reshape(16),
+    "ravel": lambda x: x.ravel(),
+    "swapaxes": lambda x: wr.swapaxes(x, 0, 1),
+    "split": lambda x: wr.split(x, 2)[0],
+    "unstack": lambda x: wr.unstack(x)[1],
+    "diagonal": lambda x: wr.diagonal(x),
+    "view": lambda x: x.view("i8"),
+    "atleast_2d": lambda x: wr.atleast_2d(wr.zeros(2), x)[1],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_another_thread_sets_elements_while_a_view_is_taken(name, monkeypatch):
+    x, show = wr.zeros((4, 4), chunks=2), arrays_views._show
+
+    def late(array, of, writable):
+        monkeypatch.undo()
+        other = threading.Thread(target=x.__setitem__, args=((1, 1), 5))
+        other.start()
+        other.join(60)
+        return show(array, of, writable)
+
+    monkeypatch.setattr(arrays_views, "_show", late)
+    view = VIEWS[name](x)
+    assert np.asarray(view.view("f8")).max() == 5
+    x[...] = 7
+    assert (np.asarray(view.view("f8")) == 7).all()
+
+
+def test_another_thread_sets_elements_while_the_shape_is_set(monkeypatch):
+    x = wr.zeros((4, 4), chunks=2)
+    reshape = wr.Array.reshape
+
+    def late(array, *shape):
+        monkeypatch.undo()
+        shaped = reshape(array, *shape)
+        other = threading.Thread(target=x.__setitem__, args=((1, 1), 5))
+        other.start()
+        other.join(60)
+        return shaped
+
+    view = x[:]
+    monkeypatch.setattr(wr.Array, "reshape", late)
+    view.shape = (2, 8)
+    assert view.tolist()[0] == [0, 0, 0, 0, 0, 5, 0, 0]
+
+
+def test_what_are_scalars_in_numpy_are_no_views():
+    x = wr.arange(3, chunks=2)
+    first, turned = wr.unstack(x)[0], wr.flip(x[0, ...])
+    x[0] = 9
+    assert (int(first), int(turned), int(x[0])) == (0, 0, 9)
+
+
+@pytest.mark.parametrize("dtype", ["U1", "S1", "f8", "M8[s]"])
+def test_views_of_single_elements_are_reshaped(dtype):
+    a = np.array(["1", "2"] if dtype != "M8[s]" else [1, 2]).astype(dtype)
+    x = wr.from_array(a.copy(), chunks=1)
+    for view in (lambda v: v.reshape(-1), lambda v: v.ravel(), lambda v: np.atleast_1d(v), lambda v: v.flatten()):
+        np.testing.assert_array_equal(np.asarray(view(x[..., 1])), view(a[..., 1]))
+
+
+def test_numpy_tells_whether_elements_are_shared():
+    x = wr.zeros((4, 6), chunks=4)
+    for tell in (np.shares_memory, np.may_share_memory):
+        for one, other in ((x[1:], x), (x.T, x), (x[:2], x[1:]), (x[0], x.ravel())):
+            assert tell(one, other)
+        for one, other in ((x[:2], x[2:]), (x + 0, x), (x.copy(), x[1:]), (np.zeros(3), x), (x[:0], x)):
+            assert not tell(one, other)
+    assert not np.shares_memory(x[:, ::2], x[:, 1::2])
+    assert np.shares_memory(wr.broadcast_to(x, (2, 4, 6)), x)
+
+
+def test_elements_are_not_deleted():
+    with pytest.raises(ValueError, match=r"wr\.delete"):
+        del wr.zeros(3)[0]
 
 
 def test_a_view_that_is_kept_lets_go_of_its_base():
