@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ..graph.kinds.elementwise import NumberInput
 from ..graph.kinds.source import Full
 from .base import SCALARS, ArrayBase, make
 from .ops.elementwise import ufuncs as ew
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .ops.elementwise.ufunc import Ufunc
     from .typing import ArrayLike
 
-_OPERANDS = (*SCALARS, ArrayBase, np.ndarray, list, tuple, str, bytes)
+_OPERANDS = (*SCALARS, NumberInput, ArrayBase, np.ndarray, list, tuple, str, bytes)
 Binary = Callable[[Any, Any], Any]
 
 

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from ...graph.expr import names
 from ...graph.expr.expr import Expr, walk
 from ...graph.kinds.deferred import Deferred
-from ...graph.kinds.source import Host, HostData
 from ...graph.stencil.analysis import find_plan
 from ...graph.stencil.views import NotLocal
 from ...scheduler.session.cluster import session
@@ -31,12 +30,10 @@ from ..base import ArrayBase, wrap
 from ..execution.compute import persist
 from ..execution.deferred import evaluate
 from .gangs import HaloRun, plan_bytes
-from .tracing import Stepped, Trace, TracedArray, unroll
+from .tracing import Stepped, Trace, TracedArray, hosted, unroll
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
-
-    import numpy as np
 
     from ...graph.stencil.plan import HaloPlan
     from ..array import Array
@@ -244,12 +241,6 @@ def _truth(made: Sequence[Expr]) -> bool:
 def _snapshot(state: Sequence[Expr]) -> list[Expr]:
     """Read what is carried; return it as data of the driver's, from which lineage begins."""
     return _persist([wrap(hosted(value, e)) for value, e in zip(evaluate(state), state, strict=True)])
-
-
-def hosted(value: np.ndarray[Any, Any], like: Expr) -> Expr:
-    """Return the expression of an array in the driver's memory."""
-    value.flags.writeable = False
-    return Expr(Host(HostData(value, in_place=True, label=like.label)), (), like.grid, like.dtype, like.origin)
 
 
 def _stepper(trace: Trace, captured: Sequence[Expr]) -> Any:

@@ -8,15 +8,17 @@ What would need values, a recipe or a truth, finds none: a placeholder has a rec
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError
 from ...graph.expr import names
 from ...graph.expr.expr import Expr, Op, rewrite, walk
 from ...graph.kinds.deferred import Deferred
+from ...graph.kinds.elementwise import Elementwise, NumberInput, Scalar
 from ...graph.kinds.gang import Gang
 from ...graph.kinds.mapping import MapBlocks
-from ...graph.kinds.source import Full
+from ...graph.kinds.source import Full, Host, HostData
 from ...workers.shared.pages.additions import IN_LOOP
 from ..base import ArrayBase, as_array, wrap
 from ..chunking.rechunk import regrid
@@ -25,7 +27,10 @@ from .structures import Structure, arrange, take_apart
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
 
+    import numpy as np
+
     from ...graph.chunks.grid import Grid
+    from ...graph.kinds.elementwise import Arg
 
 
 @dataclass(frozen=True)
@@ -35,14 +40,19 @@ class TracedArray(Deferred):
     number: int = 0
 
 
+class NeedsValues(ArgumentError):
+    """What is traced asks for values."""
+
+
 def placeholder(operation: str, grid: Grid, dtype: Any) -> Expr:
     """Return an expression of its own that stands for an array whose values nobody knows."""
 
     def refuse() -> Generator[Any, Any, Any]:
         yield from ()
-        raise ArgumentError(
-            f"{operation}: the body needs values while it is traced, which are known only when the loop runs; expected "
-            "operations that stay lazy: no `if`, `float()`, `compute` of what a step begins with; wr.where chooses"
+        raise NeedsValues(
+            f"{operation}: a function needs values while it is traced, which are known only when it runs; expected "
+            "operations that stay lazy: no `if`, `float()`, `compute` of what it is given; wr.where chooses elements, "
+            "wr.while_loop goes on as long as a condition holds"
         )
 
     return Expr(TracedArray(operation, refuse, (), names.number("placeholder")), (), grid, dtype)
@@ -63,10 +73,15 @@ class Trace:
     outside: tuple[Expr, ...]
     counts: bool = False
 
-    def bind(self, carried: Iterable[Expr], captured: Iterable[Expr]) -> list[Expr]:
-        """Return the results over other expressions."""
+    def bind(
+        self,
+        carried: Iterable[Expr],
+        captured: Iterable[Expr],
+        numbers: Mapping[int, Scalar] = MappingProxyType({}),
+    ) -> list[Expr]:
+        """Return the results over other expressions, with numbers put in."""
         pairs = zip((*self.carried, *self.captured), (*carried, *captured), strict=True)
-        return substitute(self.roots, {mine.token: other for mine, other in pairs})
+        return substitute(self.roots, {mine.token: other for mine, other in pairs}, numbers)
 
 
 def unroll(trace: Trace, times: int) -> list[Expr]:
@@ -77,15 +92,24 @@ def unroll(trace: Trace, times: int) -> list[Expr]:
     return roots
 
 
-def substitute(roots: Iterable[Expr], others: Mapping[str, Expr]) -> list[Expr]:
-    """Return expressions in which others stand for some, by token."""
+def substitute(
+    roots: Iterable[Expr], others: Mapping[str, Expr], numbers: Mapping[int, Scalar] = MappingProxyType({})
+) -> list[Expr]:
+    """Return expressions in which others stand for some, by token, and scalars for number inputs, by number."""
 
     def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:
-        if all(a is b for a, b in zip(operands, node.operands, strict=True)):
+        op = node.op
+        if numbers and isinstance(op, Elementwise) and has_numbers(node):
+            op = Elementwise(op.function, tuple([_put_number(arg, numbers) for arg in op.args]))
+        elif all(a is b for a, b in zip(operands, node.operands, strict=True)):
             return node
-        return Expr(node.op, operands, node.grid, node.dtype, node.origin)
+        return Expr(op, operands, node.grid, node.dtype, node.origin)
 
     return rewrite(list(roots), lambda node: others.get(node.token), build)
+
+
+def _put_number(arg: Arg, numbers: Mapping[int, Scalar]) -> Arg:
+    return numbers[arg.value.number] if isinstance(arg, Scalar) and isinstance(arg.value, NumberInput) else arg
 
 
 def trace_body(
@@ -172,11 +196,17 @@ def _uses(roots: list[Expr], node: Expr) -> bool:
 
 
 def _finish(operation: str, roots: list[Expr], stands: list[Expr], counts: bool) -> Trace:
-    """Find what a body takes from outside: the largest expressions in which no placeholder is."""
+    trace = capture(operation, roots, stands)
+    return replace(trace, roots=tuple(_refuse_additions(list(trace.roots))), counts=counts)
+
+
+def capture(operation: str, roots: list[Expr], stands: list[Expr]) -> Trace:
+    """Find what a body takes from outside: the largest expressions in which nothing is that stands for a value."""
     own = {e.token for e in stands}
     inside: set[str] = set()
     for node in walk(roots):
-        if node.token in own or any(child.token in inside for child in node.operands):
+        stands_for = node.token in own or has_numbers(node)
+        if stands_for or any(child.token in inside for child in node.operands):
             inside.add(node.token)
     outside: dict[str, Expr] = {}
     for node in walk(roots, lambda node: node.token not in inside):
@@ -188,8 +218,16 @@ def _finish(operation: str, roots: list[Expr], stands: list[Expr], counts: bool)
             outside[root.token] = root
     taken = [e for e in outside.values() if not isinstance(e.op, Full)]
     captured = [placeholder(operation, e.grid, e.dtype) for e in taken]
-    bound = _refuse_additions(substitute(roots, {e.token: c for e, c in zip(taken, captured, strict=True)}))
-    return Trace(operation, tuple(bound), tuple(stands), tuple(captured), tuple(taken), counts)
+    bound = substitute(roots, {e.token: c for e, c in zip(taken, captured, strict=True)})
+    return Trace(operation, tuple(bound), tuple(stands), tuple(captured), tuple(taken))
+
+
+def has_numbers(node: Expr) -> bool:
+    """Whether a number input is an operand."""
+    op = node.op
+    return isinstance(op, Elementwise) and any(
+        isinstance(a, Scalar) and isinstance(a.value, NumberInput) for a in op.args
+    )
 
 
 def _refuse_additions(roots: list[Expr]) -> list[Expr]:
@@ -204,6 +242,12 @@ def _refuse_additions(roots: list[Expr]) -> list[Expr]:
         return Expr(op, operands, node.grid, node.dtype, node.origin)
 
     return rewrite(roots, lambda node: None, build)
+
+
+def hosted(value: np.ndarray[Any, Any], like: Expr) -> Expr:
+    """Return the expression of an array in the driver's memory."""
+    value.flags.writeable = False
+    return Expr(Host(HostData(value, in_place=True, label=like.label)), (), like.grid, like.dtype, like.origin)
 
 
 @dataclass(frozen=True)

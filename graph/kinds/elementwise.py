@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,28 @@ class Scalar:
     """A scalar argument. Python's own numbers promote weakly, as NumPy 2 has it."""
 
     value: Any
+
+
+@dataclass(frozen=True, eq=False)
+class NumberInput:
+    """A number that is known when a traced function is called: what stands for it as the value of a `Scalar`.
+
+    Only operations of arrays take it. Whatever else would need its value raises, so that nothing depends on the
+    `sample` of which the function was traced.
+    """
+
+    sample: Any
+    number: int = field(default_factory=itertools.count().__next__)
+
+    def _refuse(self, *_: object) -> Any:
+        raise TypeError("the value of a number isn't known while a function is traced")
+
+    __bool__ = __int__ = __float__ = __index__ = __complex__ = __hash__ = _refuse  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore[assignment]
+
+    def token_key(self) -> tuple[object, ...]:
+        """Name by number."""
+        return (self.number,)
 
 
 Arg = int | Scalar
@@ -48,8 +71,14 @@ class Elementwise(Op):
         return "astype" if name == "cast" else name
 
 
+def sample_of(value: Any) -> Any:
+    """Return a scalar that is computed with as this one is."""
+    return value.sample if isinstance(value, NumberInput) else value
+
+
 def kind_of(value: object) -> object:
     """Return what tells how a scalar is computed with, whatever its value."""
+    value = sample_of(value)
     return value.dtype if is_numpy_scalar(value) else type(value).__name__
 
 

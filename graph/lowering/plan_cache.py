@@ -217,7 +217,7 @@ class Template:
             if len(programs) >= NUMBERS:
                 programs.clear()
             by_hole = dict(zip(self._holes[k], scalars, strict=True))
-            program = programs[bits] = _with_scalars(self._stages[k].program, by_hole)
+            program = programs[bits] = with_scalars(self._stages[k].program, by_hole)
         return program
 
 
@@ -232,7 +232,7 @@ def _make_template(
         for at, scalar in enumerate(node.op.args) if isinstance(node.op, Elementwise) else [(-1, node.op)]:
             if isinstance(scalar, Scalar | Full) and places.setdefault(id(scalar), (number, at)) != (number, at):
                 return None
-    scalars = [list(map(id, _scalars(stage.program))) for stage in stages]
+    scalars = [list(map(id, scalars_of(stage.program))) for stage in stages]
     if not places.keys() >= {hole for mine in scalars for hole in mine}:
         return None
     try:
@@ -245,7 +245,7 @@ def _make_template(
     return Template(key, roots, nodes, stages, holes) if nbytes <= BYTES else None
 
 
-def _scalars(program: Program) -> Iterator[Scalar | Full]:
+def scalars_of(program: Program) -> Iterator[Scalar | Full]:
     """Yield the scalars of a program, and the constants that are generated; fused operands' too."""
     for value in program.values:
         if isinstance(value, Apply):
@@ -254,10 +254,10 @@ def _scalars(program: Program) -> Iterator[Scalar | Full]:
             yield value.source
         elif isinstance(value, Product):
             for operand in value.fused:
-                yield from _scalars(operand.program)
+                yield from scalars_of(operand.program)
 
 
-def _with_scalars(program: Program, scalars: Mapping[int, Any]) -> Program:
+def with_scalars(program: Program, scalars: Mapping[int, Any]) -> Program:
     """Return a program with other scalars, by the identities of its own."""
     values: list[Value] = []
     for value in program.values:
@@ -268,7 +268,7 @@ def _with_scalars(program: Program, scalars: Mapping[int, Any]) -> Program:
             value = replace(value, source=scalars.get(id(value.source), value.source))
         elif isinstance(value, Product):
             fused: dict[Operand, Operand] = {
-                operand: replace(operand, program=_with_scalars(operand.program, scalars)) for operand in value.fused
+                operand: replace(operand, program=with_scalars(operand.program, scalars)) for operand in value.fused
             }
             left, right = value.operands
             value = replace(value, operands=(fused.get(left, left), fused.get(right, right)))

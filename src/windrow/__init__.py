@@ -80,6 +80,7 @@ from .arrays.interop.introspection import *
 from .arrays.interop.spaces import missing as _missing
 from .arrays.interop.spaces import publish_space as _publish_space
 from .arrays.loops.calls import *
+from .arrays.loops.jit import *
 from .arrays.loops.scan import *
 from .arrays.numpy_signal.differences import *
 from .arrays.numpy_signal.filters import *

@@ -38,14 +38,20 @@ class BlasLimit:
 
 
 @contextmanager
-def limit_threads(threads: int) -> Iterator[None]:
-    """Hold OpenMP to so many threads, which are the calling thread's own, and BLAS to one."""
+def limit_blas() -> Iterator[None]:
+    """Hold BLAS to one thread."""
     _libraries.hold()
     try:
-        with _find_libraries(len(sys.modules))[1].limit(limits=threads):
-            yield
+        yield
     finally:
         _libraries.let_go()
+
+
+@contextmanager
+def limit_threads(threads: int) -> Iterator[None]:
+    """Hold OpenMP to so many threads, which are the calling thread's own, and BLAS to one."""
+    with limit_blas(), _find_libraries(len(sys.modules))[1].limit(limits=threads):
+        yield
 
 
 class _Libraries:

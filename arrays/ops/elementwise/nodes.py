@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import DTypeError, RangeError, bad
-from ....graph.kinds.elementwise import Arg, Elementwise, Scalar
+from ....graph.kinds.elementwise import Arg, Elementwise, NumberInput, Scalar, sample_of
 from ...base import SCALARS, ArrayBase, as_array, check_dtype, make
 from ...chunking.rechunk import align_chunks
 from ...values import hold, read
@@ -46,8 +46,9 @@ def split(operation: str, values: Sequence[Any]) -> tuple[list[Array], list[Arg]
     for i, value in enumerate(values):
         scalar = _scalar(value)
         if scalar is not None:
-            if type(scalar.value) is not int:  # of any size; NumPy checks whether the other operands' dtype can hold it
-                check_dtype(operation, f"x{i + 1}", np.asarray(scalar.value).dtype)
+            sample = sample_of(scalar.value)
+            if type(sample) is not int:  # of any size; NumPy checks whether the other operands' dtype can hold it
+                check_dtype(operation, f"x{i + 1}", np.asarray(sample).dtype)
             args.append(scalar)
         else:
             args.append(len(arrays))
@@ -61,7 +62,7 @@ def split(operation: str, values: Sequence[Any]) -> tuple[list[Array], list[Arg]
 
 
 def _scalar(value: object) -> Scalar | None:
-    if isinstance(value, SCALARS):
+    if isinstance(value, (*SCALARS, NumberInput)):
         return Scalar(value)
     if isinstance(value, str | bytes):
         return Scalar(np.asarray(value)[()])
@@ -73,11 +74,12 @@ def _scalar(value: object) -> Scalar | None:
 def sample_dtypes(operation: str, sample: Sample, arrays: Sequence[ArrayBase], args: Sequence[Arg]) -> list[DType]:
     """Return the dtypes of a function's results, found by calling it on arrays without elements."""
     if isinstance(sample, np.ufunc):
-        kinds = tuple([_kind(a.value) if isinstance(a, Scalar) else arrays[a].dtype for a in args])
+        kinds = tuple([_kind(sample_of(a.value)) if isinstance(a, Scalar) else arrays[a].dtype for a in args])
         if all(kind is not None for kind in kinds):
             with suppress(DTypeError):  # found below, where the message names the values
                 return list(_known_dtypes(operation, sample, kinds))
-    return _find_dtypes(operation, sample, [a.value if isinstance(a, Scalar) else arrays[a].dtype for a in args])
+    operands = [sample_of(a.value) if isinstance(a, Scalar) else arrays[a].dtype for a in args]
+    return _find_dtypes(operation, sample, operands)
 
 
 def _kind(value: object) -> Any:

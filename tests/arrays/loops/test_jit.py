@@ -1,0 +1,325 @@
+"""Traced functions: NumPy's results, whatever is given; traced once for each kind of arguments."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from windrow.graph.errors import ArgumentError, BadValue, RangeError, ShapeError
+from windrow.graph.kinds.source import Host
+
+RNG = np.random.default_rng(7)
+X = RNG.random((6, 6))
+CHUNKS = pytest.mark.parametrize("chunks", [None, 4], ids=["at-hand", "chunks"])
+
+
+def lazy(values, chunks):
+    """Return an array in this process's memory, or in chunks."""
+    return wr.array(values) if chunks is None else wr.from_array(values, chunks=chunks)
+
+
+def same(lazy_result, expected):
+    values = np.asarray(lazy_result)
+    assert values.dtype == np.asarray(expected).dtype
+    np.testing.assert_allclose(values, expected, rtol=1e-14, atol=1e-14)
+
+
+def smooth(xp, u, dt):
+    return u + dt * (xp.roll(u, 1, 0) - 2 * u + xp.roll(u, -1, 0))
+
+
+def mixed(xp, u, dt):
+    y = u @ u.T
+    return xp.tanh(y) * dt + xp.exp(-y).sum(axis=0)
+
+
+def reduced(xp, u, dt):
+    return (u.max() - u.min()) / dt, u.argmax(axis=1), xp.where(u > dt, u, 0).astype("f4"), u.mean(0)
+
+
+def in_views(xp, u, dt):
+    y = xp.zeros_like(u)
+    inner = y[1:-1, 1:-1]
+    inner[...] = u[:-2, 1:-1] + u[2:, 1:-1] - dt * u[1:-1, 1:-1]
+    inner[0] += u[0, 0]
+    return y
+
+
+def sorted_rows(xp, u, dt):
+    return xp.sort(u * dt, axis=1), xp.cumsum(u, axis=0), xp.linalg.norm(u)
+
+
+@CHUNKS
+@pytest.mark.parametrize("function", [smooth, mixed, reduced, in_views, sorted_rows], ids=lambda f: f.__name__)
+def test_results_are_numpys(function, chunks):
+    traced = wr.jit(lambda u, dt: function(wr, u, dt))
+    for dt in (0.25, 0.5, -0.0):
+        for values in (X, X[::-1]):
+            results = traced(lazy(values, chunks), dt)
+            with np.errstate(all="ignore"):
+                expected = function(np, np.ascontiguousarray(values), dt)
+            for one, other in zip(*[r if isinstance(r, tuple) else (r,) for r in (results, expected)], strict=True):
+                same(one, other)
+    assert traced.traces == 1
+
+
+@pytest.mark.parametrize("function", [smooth, mixed, in_views], ids=lambda f: f.__name__)
+def test_bits_are_those_of_the_function_itself(function):
+    def plain(u, dt):
+        return function(wr, u, dt)
+
+    u = wr.array(X)
+    assert np.asarray(wr.jit(plain)(u, 0.3)).tobytes() == np.asarray(plain(u, 0.3)).tobytes()
+
+
+def test_small_arrays_are_computed_at_once_and_others_lazily():
+    traced = wr.jit(lambda u: u + 1)
+    assert isinstance(traced(wr.array(X)).expr.op, Host)
+    assert not isinstance(traced(wr.arange(3)).expr.op, Host)
+    assert not isinstance(traced(wr.from_array(X, chunks=2)).expr.op, Host)
+    assert not isinstance(traced(wr.array(np.zeros(1 << 18))).expr.op, Host)
+
+
+def test_numbers_are_inputs_with_their_types():
+    traced = wr.jit(lambda u, n: u * n)
+    single, small = wr.array(np.float32([1, 2])), wr.array(np.uint8([1, 2]))
+    for number in (2.0, -0.0, 3.5, float("nan")):
+        same(traced(single, number), np.float32([1, 2]) * number)
+    assert np.signbit(np.asarray(traced(single, -0.0))).all()
+    assert traced.traces == 1
+    for number in (2, 3, 100):
+        same(traced(small, number), np.uint8([1, 2]) * number)
+    assert traced.traces == 2
+    same(traced(single, 1j), np.float32([1, 2]) * 1j)
+    same(traced(single, True), np.float32([1, 2]) * True)
+    same(traced(single, np.float64(2)), np.float32([1, 2]) * np.float64(2))
+    with pytest.raises(RangeError, match="300"):
+        traced(small, 300)
+
+
+def test_numbers_that_have_to_be_known_are_traced_each():
+    calls = []
+
+    @wr.jit
+    def power(u, n):
+        calls.append(n)
+        for _ in range(n):
+            u = u * 2
+        return u
+
+    for n in (3, 1, 3, 0):
+        same(power(wr.array(X), n), X * 2**n)
+    assert power.traces == 3
+
+    @wr.jit
+    def clipped(u, low):
+        return u if low > 0.5 else u * low
+
+    same(clipped(wr.array(X), 0.25), X * 0.25)
+    same(clipped(wr.array(X), 0.75), X)
+
+
+def test_functions_of_numbers_keep_their_values():
+    import math
+
+    traced = wr.jit(lambda u, a: u * math.sqrt(a) + (a == 4.0))
+    for number in (4.0, 9.0):
+        same(traced(wr.array(X), number), X * math.sqrt(number) + (number == 4.0))
+
+
+def test_arguments_are_structures():
+    Pair = namedtuple("Pair", ["left", "right"])
+
+    @wr.jit
+    def combine(state, *, scale, mode="add"):
+        left, right = state["pair"]
+        total = left + right[0] if mode == "add" else left - right[0]
+        return Pair({"total": total * scale}, [right[0], scale, None, mode])
+
+    a, b = wr.array(X), wr.array(X.T)
+    for mode in ("add", "subtract"):
+        result = combine({"pair": Pair(a, [b])}, scale=2.0, mode=mode)
+        same(result.left["total"], (X + X.T) * 2 if mode == "add" else (X - X.T) * 2)
+        assert result.right[0] is b
+        assert result.right[1:] == [2.0, None, mode]
+    assert combine(mode="add", scale=3.0, state={"pair": Pair(a, [b])}).right[1] == 3.0
+    assert combine.traces == 3
+    assert combine.__name__ == "combine"
+
+
+@CHUNKS
+def test_arguments_are_written_to(chunks):
+    @wr.jit
+    def step(a, b):
+        a[1:-1] = b[:-2] + b[2:]
+        b += 1
+        return a
+
+    lazy_a, lazy_b, a, b = lazy(X, chunks), lazy(X.T, chunks), X.copy(), X.T.copy()
+    view = lazy_a[2:4]
+    for _ in range(3):
+        assert step(lazy_a, lazy_b) is lazy_a
+        a[1:-1] = b[:-2] + b[2:]
+        b += 1
+    same(lazy_a, a)
+    same(lazy_b, b)
+    same(view, a[2:4])
+    assert step.traces == 1
+    whole = lazy(X, chunks)
+    part = whole[1:5]
+    step(part, lazy(X[:4] * 1, chunks))
+    assert np.asarray(whole)[0].tolist() == X[0].tolist()
+    same(part, np.asarray(whole)[1:5])
+    assert not np.array_equal(np.asarray(whole), X)
+
+
+def test_what_overlaps_is_as_in_numpy():
+    @wr.jit
+    def shift(a, b):
+        a[...] = b * 2
+        return b
+
+    x, values = wr.array(np.arange(6.0)), np.arange(6.0)
+    shift(x[1:], x[:-1])
+    values[1:] = values[:-1] * 2
+    same(x, values)
+    assert shift(x, x) is x
+    same(x, values * 2)
+    inner = wr.jit(lambda a: a[1:-1])(x)
+    inner[...] = 0
+    values = values * 2
+    values[1:-1] = 0
+    same(x, values)
+
+
+def test_read_only_views_are_not_written_to():
+    fill = wr.jit(lambda a: a.fill(1))
+    with pytest.raises(BadValue, match="read-only"):
+        fill(wr.broadcast_to(wr.array([1.0, 2.0]), (3, 2)))
+
+
+def test_static_arguments():
+    @wr.jit(static=("axis", "how"))
+    def reduce(x, axis, how=np.sum):
+        return how(x, axis=axis)
+
+    same(reduce(wr.array(X), 0), X.sum(0))
+    same(reduce(wr.array(X), axis=1), X.sum(1))
+    same(reduce(wr.array(X), 0, np.max), X.max(0))
+    same(reduce(wr.array(X), 0, how=np.max), X.max(0))
+    assert reduce.traces == 4
+    same(wr.jit(lambda x, n: x[:n], static=1)(wr.array(X), 2), X[:2])
+
+
+def test_nested_and_loops():
+    inner = wr.jit(lambda u, k: u * k + 1)
+    outer = wr.jit(lambda u: inner(inner(u, 2.0), 3.0))
+    for chunks in (None, 4):
+        same(outer(lazy(X, chunks)), (X * 2 + 1) * 3 + 1)
+    same(wr.fori_loop(0, 3, lambda i, u: inner(u, 2.0), wr.array(X)), ((X * 2 + 1) * 2 + 1) * 2 + 1)
+    loop = wr.jit(lambda u: wr.fori_loop(0, 3, lambda i, x: x * 2, u))
+    same(loop(wr.array(X)), X * 8)
+    same(loop(wr.array(X + 1)), (X + 1) * 8)
+
+
+def test_methods_and_what_is_taken_from_outside():
+    outside = wr.arange(6.0)
+
+    class Model:
+        def __init__(self, scale):
+            self.scale = scale
+
+        @wr.jit(static="self")
+        def apply(self, x):
+            return x * self.scale + outside + wr.ones(6) * 2
+
+    for scale in (2.0, 3.0):
+        model = Model(scale)
+        for _ in range(2):
+            same(model.apply(wr.array(X)), X * scale + np.arange(6.0) + 2)
+    assert Model.apply.traces == 2
+
+
+def test_values_are_not_there_while_a_function_is_traced():
+    @wr.jit
+    def branch(x):
+        if x.max() > 0.5:
+            return x
+        return -x
+
+    with pytest.raises(ArgumentError, match=r"jit: .*wr\.where.*wr\.while_loop.*test_jit\.py:\d+"):
+        branch(wr.array(X))
+
+
+def test_errors_are_the_functions():
+    def fail(x, n):
+        raise KeyError(n)
+
+    with pytest.raises(KeyError, match="3"):
+        wr.jit(fail)(wr.array(X), 3)
+    with pytest.raises(ShapeError):
+        wr.jit(lambda x: x @ x[:2])(wr.array(X))
+
+
+def test_bad_input():
+    with pytest.raises(ArgumentError, match="jit: argument 'function'"):
+        wr.jit(3)
+    with pytest.raises(ArgumentError, match="static.*'k'.*x"):
+        wr.jit(lambda x: x, static="k")
+    with pytest.raises(ArgumentError, match="static.*2"):
+        wr.jit(lambda x: x, static=2)
+    with pytest.raises(ArgumentError, match=r"jit\(<lambda>\): argument 'y\[0\]'.*object"):
+        wr.jit(lambda x, y: x)(wr.array(X), [object()])
+    with pytest.raises(ArgumentError, match="'n'.*hashed"):
+        wr.jit(lambda x, n: x, static="n")(wr.array(X), {})
+    with pytest.raises(ArgumentError, match="result"):
+        wr.jit(lambda x: object())(wr.array(X))
+
+    def write(x):
+        x[0] = 1
+
+    with pytest.raises(ArgumentError, match="'x'.*NumPy"):
+        wr.jit(write)(X.copy())
+
+
+def test_many_traces_are_warned_of_once():
+    traced = wr.jit(lambda x: x + 1)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        for n in range(20):
+            traced(wr.array(np.zeros(n + 1)))
+    assert [str(w.message).count("17th") for w in warned] == [1]
+    assert warned[0].filename == __file__
+
+
+def test_numpys_arrays_and_numbers_alone():
+    traced = wr.jit(lambda x, y: wr.sin(x) + y)
+    values = X.copy()
+    result = traced(values, np.float32(2))
+    values[:] = 0
+    same(result, np.sin(X) + np.float32(2))
+    assert wr.jit(lambda a, b: a + b)(2, 3) == 5
+    same(wr.jit(lambda n: wr.full(3, n))(2.5), np.full(3, 2.5))
+
+
+def test_threads_trace_once():
+    traced = wr.jit(lambda x, k: x @ x * k)
+    results = {}
+
+    def call(k):
+        for _ in range(20):
+            results[k] = traced(wr.array(X), float(k))
+
+    threads = [threading.Thread(target=call, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k, result in results.items():
+        same(result, X @ X * k)
+    assert traced.traces == 1

@@ -1,0 +1,162 @@
+"""Stages that the calling thread runs itself, over arrays in its memory.
+
+What is made of a few small blocks takes less time than a word to the engine. The kernels are those that ranks run, on
+the same blocks, so the bits are the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...graph.few import ascending
+from ...graph.lowering.plan_cache import with_scalars
+from ...graph.lowering.program import Program
+from ...graph.lowering.stage import Stage
+from .blas import limit_blas
+from .chunk_reader import BatchReader
+from .executor import run_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ...graph.chunks.grid import Grid, Index
+    from ...graph.expr.expr import DType
+    from ...graph.kinds.elementwise import Scalar
+
+Array = np.ndarray[Any, Any]
+
+MOST_BYTES = 1 << 20
+"""Bytes of all blocks that the stages of one program read and make: with more, computing takes longer than a word."""
+MOST_STAGES = 32
+NUMBERS = 8
+"""Programs of a stage that are kept, each with other numbers."""
+
+_ONLY = ascending(0, 1)
+
+
+class _Blocks(BatchReader):
+    """The only blocks of a stage's inputs, which are arrays in C order."""
+
+    def __init__(self, stage: Stage, producers: tuple[Stage, ...], arrays: list[Array]) -> None:
+        super().__init__(stage, producers, (), lambda place: None)
+        self.arrays = arrays
+
+    def block(self, number: int, block: int) -> Array:
+        return self.arrays[number]
+
+    def addresses(self, number: int, blocks: Index) -> Index:
+        return np.full(len(blocks), self.arrays[number].__array_interface__["data"][0], np.int64)
+
+    def strided_addresses(self, number: int, blocks: Index) -> tuple[Index, Index]:
+        array = self.arrays[number]
+        return self.addresses(number, blocks), np.broadcast_to(array.strides, (len(blocks), array.ndim))
+
+    def run(self, number: int, blocks: list[int]) -> None:
+        return None
+
+
+def block_of(token: str, grid: Grid, dtype: DType) -> Stage:
+    """Return a stage that stands for an array at hand, of one block."""
+    return Stage(token, "", "", grid, grid, dtype, (), (), Program(()))
+
+
+class _Step(NamedTuple):
+    """A stage, what makes its inputs, and their places among the arrays at hand and those that were made before."""
+
+    stage: Stage
+    producers: tuple[Stage, ...]
+    reads: tuple[int, ...]
+
+
+class DirectProgram:
+    """Stages in order, over arrays at hand.
+
+    Parameters
+    ----------
+    stages : sequence of Stage
+        For which `is_direct` holds.
+    given : sequence of Stage
+        What stands for the arrays that `run` is given, and for those that are captured; see `block_of`.
+    results : sequence of str
+        The tokens of what `run` returns.
+    captured : sequence of ndarray
+        Arrays that are the same in each run.
+    holes : mapping of int to int
+        Which number each scalar of the programs is, by its identity; others stay.
+    """
+
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        given: Sequence[Stage],
+        results: Sequence[str],
+        captured: Sequence[Array],
+        holes: Mapping[int, int],
+    ) -> None:
+        every = (*given, *stages)
+        places = {stage.token: place for place, stage in enumerate(every)}
+        for stage in stages:
+            stage.learn()
+        reads = [[places[token] for token in stage.inputs] for stage in stages]
+        self._steps = [
+            _Step(stage, tuple([every[place] for place in mine]), tuple(mine))
+            for stage, mine in zip(stages, reads, strict=True)
+        ]
+        self._results = [places[token] for token in results]
+        self._captured = tuple([np.asarray(array, order="C") for array in captured])
+        self._holes = holes
+        self._limit = limit_blas if any(stage.whole for stage in stages) else contextlib.nullcontext
+        self._by_numbers: dict[tuple[str, ...], list[_Step]] = {}
+
+    def run(self, arrays: Sequence[Array], scalars: Mapping[int, Scalar]) -> list[Array]:
+        """Return the results for other arrays and numbers; nobody may write to them.
+
+        Raises
+        ------
+        BlockError
+            When a kernel raises.
+        """
+        values = [*[np.asarray(array, order="C") for array in arrays], *self._captured]
+        with self._limit():
+            for stage, producers, reads in self._with_numbers(scalars) if self._holes else self._steps:
+                out = np.empty(stage.grid.shape, stage.dtype)
+                reader = _Blocks(stage, producers, [values[place] for place in reads])
+                run_blocks(stage, _ONLY, reader, partial(_only, out))
+                out.flags.writeable = False
+                values.append(out)
+        return [values[place] for place in self._results]
+
+    def _with_numbers(self, scalars: Mapping[int, Scalar]) -> list[_Step]:
+        """Return the steps with other numbers: the same for the same numbers, as far as these were used last."""
+        key = tuple([repr(scalar.value) for scalar in scalars.values()])
+        steps = self._by_numbers.get(key)
+        if steps is None:
+            if len(self._by_numbers) >= NUMBERS:
+                self._by_numbers = {}
+            puts = {hole: scalars[number] for hole, number in self._holes.items()}
+            steps = self._by_numbers[key] = [
+                step._replace(stage=step.stage.remake(program=with_scalars(step.stage.program, puts)))
+                for step in self._steps
+            ]
+        return steps
+
+
+def _only(out: Array, first: int, count: int) -> Array:
+    return out[None]
+
+
+def is_direct(stages: Sequence[Stage], given: Sequence[Stage]) -> bool:
+    """Whether stages are few, of one block each, and small; and call nothing of the user's."""
+    if len(stages) > MOST_STAGES or not all(map(_is_single, stages)):
+        return False
+    return sum(stage.grid.size * stage.dtype.itemsize for stage in (*given, *stages)) <= MOST_BYTES
+
+
+def _is_single(stage: Stage) -> bool:
+    grids = (stage.grid, stage.domain, *stage.input_grids)
+    elsewhere = stage.foreign or stage.gang or stage.at_driver or stage.spread or stage.holds or stage.data is not None
+    return not elsewhere and all(grid.nblocks == 1 and grid.size for grid in grids) and stage.heft <= MOST_BYTES
