@@ -222,6 +222,7 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "percentile": lambda f, a: f(a["x"], 50, axis=0),
     "quantile": lambda f, a: f(a["x"], 0.5, axis=0),
     "fori_loop": lambda f, a: f(0, 2, lambda i, x: x + i, a["line"]),
+    "jit": lambda f, a: f(lambda x: x.T)(a["x"]),
     "scan": lambda f, a: f(lambda c, x: (c + x, c), 0.0, a["line"]),
     "while_loop": lambda f, a: f(lambda x: x.max() < 9, lambda x: x + 1, a["line"]),
     "spmd": lambda f, a: f(print, a["line"], out=a["line"], members=2),

@@ -26,6 +26,7 @@ from ..chunking.rechunk import regrid
 from ..execution.deferred import evaluate
 from ..user_functions.spmd import _fill
 from ..user_functions.travel.pickling import payload
+from .tracing import hosted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,8 +158,6 @@ class HaloRun:
 
 
 def _value(value: Any, like: Expr) -> Expr:
-    from .runs import hosted
-
     return hosted(np.array(value, like.dtype), like)
 
 

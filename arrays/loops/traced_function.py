@@ -4,7 +4,7 @@ A call is named by the structure of its arguments, by the arrays' chunks and dty
 other values. What was traced for that name is bound to the arguments: expressions over theirs, as if the function had
 been called. Where all arguments are small arrays in this process's memory, nothing
 is built: the calling thread runs the stages itself, lowered once, and the results are arrays in its memory, too
-(`workers.rank.direct`).
+(`workers.direct_program`).
 
 A function may write to its arguments, also through views: what an argument is in the end is one more result of the
 trace, which is set in the caller's array. Python's numbers are inputs, as far as only operations of arrays take them.
@@ -33,7 +33,7 @@ from ...graph.kinds.elementwise import Elementwise, NumberInput, Scalar
 from ...graph.kinds.source import Host
 from ...graph.lowering.lower import lower
 from ...graph.lowering.plan_cache import scalars_of
-from ...workers.rank.direct import DirectProgram, block_of, is_direct
+from ...workers.direct_program import DirectProgram, is_direct, stand_for
 from ..base import ArrayBase, _runs_in_step, as_array, wrap
 from ..execution.deferred import evaluate
 from .structures import Structure, take_apart
@@ -149,21 +149,21 @@ class TracedCall:
         trace = self.trace
         if any(node.op.deferred and not isinstance(node.op, TracedArray) for node in walk(list(trace.roots))):
             return None
-        given = [block_of(e.token, e.grid, e.dtype) for e in (*trace.carried, *trace.captured)]
-        inputs = {stage.token for stage in given}
+        inputs = [stand_for(e.token, e.grid, e.dtype) for e in (*trace.carried, *trace.captured)]
+        known = {stage.token for stage in inputs}
         samples = {stands.number: Scalar(stands.sample) for _, stands in self.numbers}
         roots = substitute(trace.roots, {}, samples)
-        unknown = {root.token: root for root in roots if root.token not in inputs}
-        stages = lower(list(unknown.values()), inputs.__contains__) if unknown else []
-        if not is_direct(stages, given) or any(e.foreign for e in trace.outside):
+        unknown = {root.token: root for root in roots if root.token not in known}
+        stages = lower(list(unknown.values()), known.__contains__) if unknown else []
+        if not is_direct(stages, inputs) or any(e.foreign for e in trace.outside):
             return None
         fixed = {id(scalar) for node in walk(list(trace.roots)) for scalar in _scalars(node)}
         holes = {id(scalar): number for number, scalar in samples.items()}
-        known = fixed | holes.keys()
-        if any(id(s) not in known for stage in stages for s in scalars_of(stage.program) if isinstance(s, Scalar)):
+        told_apart = fixed | holes.keys()
+        if any(id(s) not in told_apart for stage in stages for s in scalars_of(stage.program) if isinstance(s, Scalar)):
             return None
         captured = evaluate(trace.outside)
-        return DirectProgram(stages, given, [root.token for root in roots], captured, holes)
+        return DirectProgram(stages, inputs, [root.token for root in roots], captured, holes)
 
 
 class TracedFunction:
@@ -228,7 +228,7 @@ class TracedFunction:
 
     def _name(self, structure: Structure, k: int, leaf: Any) -> Hashable:
         """Return what names a leaf that is no array; of a number all but its value."""
-        kind = type(leaf)
+        kind: type = type(leaf)
         if kind is int:
             bits = leaf.bit_length()
             return int, leaf < 0, next((size for size in SIZES if bits <= size), bits)
@@ -242,7 +242,7 @@ class TracedFunction:
         except TypeError:
             expected = "a value that can be hashed, since it is static"
             raise ArgumentError(bad(self._operation, self._path(structure, k), leaf, expected)) from None
-        return type(leaf.value) if kind is Static else kind, leaf
+        return type(leaf.value) if isinstance(leaf, Static) else kind, leaf
 
     @property
     def _operation(self) -> str:

@@ -33,8 +33,8 @@ class NumberInput:
     def _refuse(self, *_: object) -> Any:
         raise TypeError("the value of a number isn't known while a function is traced")
 
-    __bool__ = __int__ = __float__ = __index__ = __complex__ = __hash__ = _refuse  # type: ignore[assignment]
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore[assignment]
+    __bool__ = __int__ = __float__ = __index__ = __complex__ = __hash__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
 
     def token_key(self) -> tuple[object, ...]:
         """Name by number."""

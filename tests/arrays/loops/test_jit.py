@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections import namedtuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,6 +16,11 @@ from windrow.graph.kinds.source import Host
 RNG = np.random.default_rng(7)
 X = RNG.random((6, 6))
 CHUNKS = pytest.mark.parametrize("chunks", [None, 4], ids=["at-hand", "chunks"])
+
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
 
 
 def lazy(values, chunks):
@@ -133,8 +138,6 @@ def test_functions_of_numbers_keep_their_values():
 
 
 def test_arguments_are_structures():
-    Pair = namedtuple("Pair", ["left", "right"])
-
     @wr.jit
     def combine(state, *, scale, mode="add"):
         left, right = state["pair"]
@@ -269,13 +272,13 @@ def test_errors_are_the_functions():
 def test_bad_input():
     with pytest.raises(ArgumentError, match="jit: argument 'function'"):
         wr.jit(3)
-    with pytest.raises(ArgumentError, match="static.*'k'.*x"):
+    with pytest.raises(ArgumentError, match=r"static.*'k'.*x"):
         wr.jit(lambda x: x, static="k")
-    with pytest.raises(ArgumentError, match="static.*2"):
+    with pytest.raises(ArgumentError, match=r"static.*2"):
         wr.jit(lambda x: x, static=2)
     with pytest.raises(ArgumentError, match=r"jit\(<lambda>\): argument 'y\[0\]'.*object"):
         wr.jit(lambda x, y: x)(wr.array(X), [object()])
-    with pytest.raises(ArgumentError, match="'n'.*hashed"):
+    with pytest.raises(ArgumentError, match=r"'n'.*hashed"):
         wr.jit(lambda x, n: x, static="n")(wr.array(X), {})
     with pytest.raises(ArgumentError, match="result"):
         wr.jit(lambda x: object())(wr.array(X))
@@ -283,7 +286,7 @@ def test_bad_input():
     def write(x):
         x[0] = 1
 
-    with pytest.raises(ArgumentError, match="'x'.*NumPy"):
+    with pytest.raises(ArgumentError, match=r"'x'.*NumPy"):
         wr.jit(write)(X.copy())
 
 

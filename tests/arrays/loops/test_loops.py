@@ -96,7 +96,7 @@ def test_nothing_is_left_of_the_steps():
 
 def test_errors_say_what_came():
     x = wr.ones(3, dtype="f4")
-    with pytest.raises(wr.ArgumentError, match="known only when the loop runs"):
+    with pytest.raises(wr.ArgumentError, match="known only when it runs"):
         wr.fori_loop(0, 2, lambda i, x: x if x.sum() > 0 else -x, x)
     with pytest.raises(wr.ShapeError, match=r"'body' made an array of shape \(2,\) of x; expected shape \(3,\)"):
         wr.fori_loop(0, 2, lambda i, x: x[:2], x)

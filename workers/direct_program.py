@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...graph.few import ascending
-from ...graph.lowering.plan_cache import with_scalars
-from ...graph.lowering.program import Program
-from ...graph.lowering.stage import Stage
-from .blas import limit_blas
-from .chunk_reader import BatchReader
-from .executor import run_blocks
+from ..graph.few import ascending
+from ..graph.lowering.plan_cache import with_scalars
+from ..graph.lowering.program import Program
+from ..graph.lowering.stage import Stage
+from .rank.blas import limit_blas
+from .rank.chunk_reader import BatchReader
+from .rank.executor import run_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ...graph.chunks.grid import Grid, Index
-    from ...graph.expr.expr import DType
-    from ...graph.kinds.elementwise import Scalar
+    from ..graph.chunks.grid import Grid, Index
+    from ..graph.expr.expr import DType
+    from ..graph.kinds.elementwise import Scalar
 
 Array = np.ndarray[Any, Any]
 
@@ -59,7 +59,7 @@ class _Blocks(BatchReader):
         return None
 
 
-def block_of(token: str, grid: Grid, dtype: DType) -> Stage:
+def stand_for(token: str, grid: Grid, dtype: DType) -> Stage:
     """Return a stage that stands for an array at hand, of one block."""
     return Stage(token, "", "", grid, grid, dtype, (), (), Program(()))
 
@@ -79,8 +79,8 @@ class DirectProgram:
     ----------
     stages : sequence of Stage
         For which `is_direct` holds.
-    given : sequence of Stage
-        What stands for the arrays that `run` is given, and for those that are captured; see `block_of`.
+    inputs : sequence of Stage
+        What stands for the arrays that `run` takes, and for those that are captured; see `stand_for`.
     results : sequence of str
         The tokens of what `run` returns.
     captured : sequence of ndarray
@@ -92,12 +92,12 @@ class DirectProgram:
     def __init__(
         self,
         stages: Sequence[Stage],
-        given: Sequence[Stage],
+        inputs: Sequence[Stage],
         results: Sequence[str],
         captured: Sequence[Array],
         holes: Mapping[int, int],
     ) -> None:
-        every = (*given, *stages)
+        every = (*inputs, *stages)
         places = {stage.token: place for place, stage in enumerate(every)}
         for stage in stages:
             stage.learn()
@@ -149,11 +149,11 @@ def _only(out: Array, first: int, count: int) -> Array:
     return out[None]
 
 
-def is_direct(stages: Sequence[Stage], given: Sequence[Stage]) -> bool:
+def is_direct(stages: Sequence[Stage], inputs: Sequence[Stage]) -> bool:
     """Whether stages are few, of one block each, and small; and call nothing of the user's."""
     if len(stages) > MOST_STAGES or not all(map(_is_single, stages)):
         return False
-    return sum(stage.grid.size * stage.dtype.itemsize for stage in (*given, *stages)) <= MOST_BYTES
+    return sum(stage.grid.size * stage.dtype.itemsize for stage in (*inputs, *stages)) <= MOST_BYTES
 
 
 def _is_single(stage: Stage) -> bool:
