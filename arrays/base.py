@@ -122,7 +122,7 @@ class ArrayBase:
         if self._storage is None:
             return self._expr
         check_writable("setitem", self)
-        alone = not _runs_in_step()
+        alone = not runs_in_step()
         while True:
             expr = self.expr
             with CHANGES:
@@ -160,7 +160,7 @@ class ArrayBase:
         storage = self._storage
         if storage is not None and known is not None and storage.expr is known:
             return storage._replace(known, value)
-        alone = storage is not None and not _runs_in_step()
+        alone = storage is not None and not runs_in_step()
         with CHANGES:
             if self._expr is not known:
                 return False
@@ -258,7 +258,7 @@ class ArrayBase:
         return picked
 
 
-def _runs_in_step() -> bool:
+def runs_in_step() -> bool:
     """Whether several processes run the script, and have to make the same expressions.
 
     Each collects garbage at moments of its own, so nothing may depend on whether an array is still there.

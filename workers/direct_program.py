@@ -7,6 +7,7 @@ the same blocks, so the bits are the same.
 from __future__ import annotations
 
 import contextlib
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,8 +15,9 @@ import numpy as np
 
 from ..graph.few import ascending
 from ..graph.lowering.plan_cache import with_scalars
-from ..graph.lowering.program import Program
+from ..graph.lowering.program import Call, Product, Program
 from ..graph.lowering.stage import Stage
+from .kernels.interpreter.block_calls import BlockError
 from .rank.blas import limit_blas
 from .rank.chunk_reader import BatchReader
 from .rank.executor import run_blocks
@@ -32,6 +34,8 @@ Array = np.ndarray[Any, Any]
 MOST_BYTES = 1 << 20
 """Bytes of all blocks that the stages of one program read and make: with more, computing takes longer than a word."""
 MOST_STAGES = 32
+FEW_PRODUCTS = 1 << 13
+"""Products of numbers that OpenBLAS leaves to the calling thread: less than 9216, of a matrix and a vector."""
 NUMBERS = 8
 """Programs of a stage that are kept, each with other numbers."""
 
@@ -109,7 +113,7 @@ class DirectProgram:
         self._results = [places[token] for token in results]
         self._captured = tuple([np.asarray(array, order="C") for array in captured])
         self._holes = holes
-        self._limit = limit_blas if any(stage.whole for stage in stages) else contextlib.nullcontext
+        self._limit = limit_blas if any(map(_may_use_threads, stages)) else contextlib.nullcontext
         self._by_numbers: dict[tuple[str, ...], list[_Step]] = {}
 
     def run(self, arrays: Sequence[Array], scalars: Mapping[int, Scalar]) -> list[Array]:
@@ -117,15 +121,18 @@ class DirectProgram:
 
         Raises
         ------
-        BlockError
-            When a kernel raises.
+        Exception
+            What a kernel raises.
         """
         values = [*[np.asarray(array, order="C") for array in arrays], *self._captured]
         with self._limit():
             for stage, producers, reads in self._with_numbers(scalars) if self._holes else self._steps:
                 out = np.empty(stage.grid.shape, stage.dtype)
                 reader = _Blocks(stage, producers, [values[place] for place in reads])
-                run_blocks(stage, _ONLY, reader, partial(_only, out))
+                try:
+                    run_blocks(stage, _ONLY, reader, partial(_only, out))
+                except BlockError as error:
+                    raise error.error from None
                 out.flags.writeable = False
                 values.append(out)
         return [values[place] for place in self._results]
@@ -143,6 +150,19 @@ class DirectProgram:
                 for step in self._steps
             ]
         return steps
+
+
+def _may_use_threads(stage: Stage) -> bool:
+    """Whether a library may use threads for a stage, on whose number the bits depend: BLAS has one for few products."""
+    if any(isinstance(value, Call) for value in stage.program.values):
+        return True
+    return any(_count_products(stage, v) > FEW_PRODUCTS for v in stage.program.values if isinstance(v, Product))
+
+
+def _count_products(stage: Stage, value: Product) -> float:
+    """Return how many products of numbers a contraction takes, about."""
+    left, right = (stage.operand_grid(operand).size for operand in value.operands)
+    return math.sqrt(left * right * stage.domain.size)
 
 
 def _only(out: Array, first: int, count: int) -> Array:

@@ -27,14 +27,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.errors import ArgumentError, ClusterError, ShapeError, bad
 from ...graph.expr.expr import Expr, walk
 from ...graph.kinds.elementwise import Elementwise, NumberInput, Scalar
 from ...graph.kinds.source import Host
 from ...graph.lowering.lower import lower
 from ...graph.lowering.plan_cache import scalars_of
 from ...workers.direct_program import DirectProgram, is_direct, stand_for
-from ..base import ArrayBase, _runs_in_step, as_array, wrap
+from ..base import ArrayBase, as_array, runs_in_step, wrap
 from ..execution.deferred import evaluate
 from .structures import Structure, take_apart
 from .tracing import NeedsValues, Trace, TracedArray, capture, hosted, placeholder, substitute
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 MOST_TRACES = 128
-"""Traces of one function that are kept, those that were used last."""
+"""Traces of one function that are kept, those that were made last."""
 MANY_TRACES = 16
 """Traces from which on a user is warned."""
 PROGRAMS = 8
@@ -54,6 +54,9 @@ SIZES = (7, 8, 15, 16, 31, 32, 63, 64)
 AS_THEY_ARE: tuple[tuple[type, ...], ...] = ((), (int,), (int, float, complex))
 """Python's numbers that are no inputs: at first none, and more where tracing fails."""
 
+_tracing = threading.RLock()
+"""Held while any function is traced: it may call others."""
+_NEW: Any = object()
 _NUMBERS = (int, float, complex)
 _PLAIN = (bool, str, bytes, type(None), type, np.dtype, slice, range, type(...), enum.Enum, types.FunctionType)
 _PLAIN_CALLABLES = (types.BuiltinFunctionType, np.ufunc)
@@ -130,7 +133,7 @@ class TracedCall:
 
     def _run_directly(self, operands: list[Expr], numbers: Mapping[int, Scalar]) -> list[Expr] | None:
         """Compute the roots now where that is quicker than a word to the engine; else return None."""
-        if self._direct is False or _runs_in_step():
+        if self._direct is False or runs_in_step():
             return None
         arrays = [array for e in operands if (array := _at_hand(e)) is not None]
         if len(arrays) < len(operands):
@@ -141,8 +144,10 @@ class TracedCall:
                 self._direct = self._program is not None
         if self._program is None:
             return None
+        known = self.trace.pair(operands, self.trace.outside)
         values = self._program.run(arrays, numbers)
-        return [hosted(value, root) for value, root in zip(values, self.trace.roots, strict=True)]
+        pairs = zip(values, self.trace.roots, strict=True)
+        return [known[root.token] if root.token in known else hosted(value, root) for value, root in pairs]
 
     def _prepare(self) -> DirectProgram | None:
         """Lower the trace for the calling thread; None where it isn't small, or must know values."""
@@ -162,7 +167,10 @@ class TracedCall:
         told_apart = fixed | holes.keys()
         if any(id(s) not in told_apart for stage in stages for s in scalars_of(stage.program) if isinstance(s, Scalar)):
             return None
-        captured = evaluate(trace.outside)
+        try:
+            captured = evaluate(trace.outside) if trace.outside else []
+        except ClusterError:  # a task computes no arrays; what it returns is lazy
+            return None
         return DirectProgram(stages, inputs, [root.token for root in roots], captured, holes)
 
 
@@ -172,11 +180,10 @@ class TracedFunction:
     def __init__(self, function: Callable[..., Any], static: tuple[int | str, ...]) -> None:
         functools.update_wrapper(self, function)
         self.traces = 0
-        self._function = function
+        self._function, self._static = function, static
         self._static_names, self._static_places = _find_static(function, static)
         self._calls: OrderedDict[Hashable, TracedCall | None] = OrderedDict()
-        self._levels: dict[Hashable, int] = {}
-        self._lock = threading.RLock()
+        self._levels: OrderedDict[Hashable, int] = OrderedDict()
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """Return the function bound to an object, as a method is."""
@@ -187,17 +194,26 @@ class TracedFunction:
         arguments = self._read(args, keywords)
         if arguments is None:
             return self._function(*args, **keywords)
-        with self._lock:
-            name = arguments.name(self._levels.get(arguments.kind, 0))
-            if name not in self._calls:
-                call, level = self._trace(arguments)
-                self._levels[arguments.kind] = level
-                self._calls[name := arguments.name(level)] = call
-                if len(self._calls) > MOST_TRACES:
-                    self._calls.popitem(last=False)
-            self._calls.move_to_end(name)
-            call = self._calls[name]
+        name = arguments.name(self._levels.get(arguments.kind, 0))
+        call = self._calls.get(name, _NEW)
+        if call is _NEW:
+            with _tracing:
+                call = self._find_call(arguments)
         return self._function(*args, **keywords) if call is None else call.run(arguments.leaves)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TracedFunction, (self._function, self._static)
+
+    def _find_call(self, arguments: Arguments) -> TracedCall | None:
+        """Trace a call, unless another thread has done so."""
+        level = self._levels.get(arguments.kind, 0)
+        name = arguments.name(level)
+        if name in self._calls:
+            return self._calls[name]
+        call, level = self._trace(arguments, level)
+        _remember(self._levels, arguments.kind, level)
+        _remember(self._calls, arguments.name(level), call)
+        return call
 
     def _read(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Arguments | None:
         """Return the arguments of a call; None where the function is to be called as it is: arrays overlap."""
@@ -255,10 +271,9 @@ class TracedFunction:
         names += [path for key, part in zip(keywords.keys, keywords.parts, strict=True) for path in part.paths(key)]
         return names[k]
 
-    def _trace(self, arguments: Arguments) -> tuple[TracedCall | None, int]:
+    def _trace(self, arguments: Arguments, level: int) -> tuple[TracedCall | None, int]:
         """Call the function to be traced; return what a call does, and which numbers are no inputs."""
         kinds = {type(leaf) for leaf in arguments.leaves}
-        level = self._levels.get(arguments.kind, 0)
         while True:
             more = kinds & {*AS_THEY_ARE[-1]} - {*AS_THEY_ARE[level]}
             try:
@@ -277,7 +292,7 @@ class TracedFunction:
                 f"{self._operation} was traced for the {self.traces}th time: shapes, dtypes, chunks or values that "
                 "aren't inputs differ from call to call; each time costs what calling the function costs",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return call, level
 
@@ -329,6 +344,12 @@ class TracedFunction:
         if value.shape != before.shape:
             expected = f"its shape to stay {before.shape}"
             raise ShapeError(bad(self._operation, path, f"an array whose shape is set to {value.shape}", expected))
+
+
+def _remember(known: OrderedDict[Hashable, Any], name: Hashable, value: object) -> None:
+    known[name] = value
+    if len(known) > MOST_TRACES:
+        known.popitem(last=False)
 
 
 def _find_static(function: Callable[..., Any], static: tuple[int | str, ...]) -> tuple[set[str], set[int]]:

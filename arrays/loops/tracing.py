@@ -80,8 +80,12 @@ class Trace:
         numbers: Mapping[int, Scalar] = MappingProxyType({}),
     ) -> list[Expr]:
         """Return the results over other expressions, with numbers put in."""
+        return substitute(self.roots, self.pair(carried, captured), numbers)
+
+    def pair(self, carried: Iterable[Expr], captured: Iterable[Expr]) -> dict[str, Expr]:
+        """Return other expressions by the tokens of the placeholders that they are put in for."""
         pairs = zip((*self.carried, *self.captured), (*carried, *captured), strict=True)
-        return substitute(self.roots, {mine.token: other for mine, other in pairs}, numbers)
+        return {mine.token: other for mine, other in pairs}
 
 
 def unroll(trace: Trace, times: int) -> list[Expr]:

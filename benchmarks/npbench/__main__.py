@@ -1,8 +1,9 @@
 """Run npbench's kernels on lazy arrays beside NumPy: `make npbench SUITE=path/to/a/checkout`, or of one description.
 
 Each kernel's own NumPy function runs unchanged; its arrays are made lazy, and NumPy's dispatch protocols do the rest.
-The least preset is taken at which NumPy needs half a second. Each part runs in a process of its own, for `--limit`
-seconds at most; nothing is fetched. Shown is the least time, and the first of Windrow's, which compiles.
+Then it runs again, traced by `windrow.jit`, with nothing else changed: "values" says that tracing needs some. The least
+preset is taken at which NumPy needs half a second. Each part runs in a process of its own, for `--limit` seconds at
+most; nothing is fetched. Shown is the least time, and the first of Windrow's, which compiles.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import os
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import asdict, dataclass
 from math import exp, log
 from pathlib import Path
@@ -36,20 +38,31 @@ class Row:
     windrow: float = 0.0
     verdict: str = ""
     more: str = ""
+    traced: float = 0.0
+    traced_verdict: str = ""
 
     @property
     def ratio(self) -> float:
         """How many times faster than NumPy; 0 if there is no time."""
         return self.numpy / self.windrow if self.windrow else 0.0
 
+    @property
+    def traced_ratio(self) -> float:
+        """The same of the traced function."""
+        return self.numpy / self.traced if self.traced else 0.0
+
     def line(self) -> str:
         """Return it as text."""
-        cells = [f"{value:10.4g}" if value else " " * 10 for value in (self.numpy, self.first, self.windrow)]
-        ratio = f"{self.ratio:8.3g}" if self.ratio else " " * 8
-        return f"{self.kernel:<24} {self.preset:<6}{''.join(cells)} {ratio}  {self.verdict:<8} {self.more}".rstrip()
+        times = [f"{t:10.4g}" if t else " " * 10 for t in (self.numpy, self.first, self.windrow, self.traced)]
+        ratios = [f"{ratio:8.3g}" if ratio else " " * 8 for ratio in (self.ratio, self.traced_ratio)]
+        verdicts = f"{self.verdict:<8} {self.traced_verdict:<8} {self.more}"
+        return f"{self.kernel:<24} {self.preset:<6}{''.join(times)}{''.join(ratios)}  {verdicts}".rstrip()
 
 
-HEAD = f"{'kernel':<24} {'preset':<6}{'numpy, s':>10}{'first, s':>10}{'windrow, s':>10} {'ratio':>8}"
+HEAD = (
+    f"{'kernel':<24} {'preset':<6}{'numpy, s':>10}{'first, s':>10}{'windrow, s':>10}{'traced, s':>10}"
+    f"{'ratio':>8}{'traced':>8}"
+)
 
 
 def arguments() -> argparse.Namespace:
@@ -72,7 +85,7 @@ def arguments() -> argparse.Namespace:
 def worker(path: Path, what: str, folder: str, options: argparse.Namespace, *more: str) -> dict[str, Any]:
     """Run a part in a process of its own."""
     command = [sys.executable, str(HERE / "worker.py"), str(path), what, folder, "--limit", str(options.limit)]
-    return answer([*command, *more], {}, options.limit)
+    return answer([*command, *more], {"WINDROW_FULL_TRACEBACK": "1"}, options.limit)
 
 
 def choose(path: Path, folder: str, options: argparse.Namespace) -> str:
@@ -103,29 +116,44 @@ def measure(path: Path, options: argparse.Namespace) -> Row:
         row.numpy = min(plain["times"])
         lazily = ["--as-np"] if options.as_np else []
         found = worker(path, "windrow", folder, options, "--preset", row.preset, *lazily)
+        traced = worker(path, "traced", folder, options, "--preset", row.preset, *lazily)
+    if "error" in traced:
+        late = traced["error"].startswith("no end")
+        row.traced_verdict = "timeout" if late else "values" if "while it is traced" in traced["error"] else "error"
+        row.more = traced["error"]
+    else:
+        row.traced, row.traced_verdict = min(traced["times"]), "right" if traced["right"] else "wrong"
     if "error" in found:
         row.verdict = "timeout" if found["error"].startswith("no end") else "error"
         row.more = found["error"]
     else:
         row.first, row.windrow = found["times"][0], min(found["times"])
         row.verdict = "right" if found["right"] else "wrong"
-        row.more = "" if found["lazy"] == found["results"] else f"lazy: {found['lazy']} of {found['results']} results"
+        if found["lazy"] < found["results"] and not row.more:
+            row.more = f"lazy: {found['lazy']} of {found['results']} results"
     return row
 
 
 def summary(rows: list[Row], limit: float) -> list[str]:
-    """Return the means and counts."""
+    """Return the means and counts, of functions as they are and traced."""
     lines = []
-    ratios = [row.ratio for row in rows if row.verdict == "right"]
-    if ratios:
-        lines.append(f"geometric mean over {len(ratios)} right: {exp(sum(map(log, ratios)) / len(ratios)):.3g}")
-    late = [row.numpy / limit for row in rows if row.verdict == "timeout"]
-    if late:
-        both = [*ratios, *late]
-        lines.append(f"with the limit for timeouts, {len(both)}: {exp(sum(map(log, both)) / len(both)):.3g} at most")
-    counts = {word: sum(row.verdict == word for row in rows) for word in ("right", "wrong", "error", "timeout", "none")}
-    lines.append(", ".join(f"{word} {count}" for word, count in counts.items()))
+    for name in ("windrow", "traced"):
+        plain = name == "windrow"
+        cells = [(r.ratio, r.verdict) if plain else (r.traced_ratio, r.traced_verdict) for r in rows]
+        ratios = [ratio for ratio, verdict in cells if verdict == "right"]
+        if ratios:
+            lines.append(f"{name}: geometric mean over {len(ratios)} right: {_mean(ratios):.3g}")
+        late = [row.numpy / limit for row, (_, verdict) in zip(rows, cells, strict=True) if verdict == "timeout"]
+        if late:
+            both = [*ratios, *late]
+            lines.append(f"{name}: with the limit for timeouts, {len(both)}: {_mean(both):.3g} at most")
+        counts = Counter(verdict for _, verdict in cells if verdict)
+        lines.append(f"{name}: " + ", ".join(f"{word} {counts[word]}" for word in sorted(counts)))
     return lines
+
+
+def _mean(ratios: list[float]) -> float:
+    return exp(sum(map(log, ratios)) / len(ratios))
 
 
 def main() -> int:
@@ -140,7 +168,7 @@ def main() -> int:
     print("\n".join(summary(rows, options.limit)))
     if options.json:
         Path(options.json).write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
-    return int(any(row.verdict == "wrong" for row in rows))
+    return int(any("wrong" in (row.verdict, row.traced_verdict) for row in rows))
 
 
 if __name__ == "__main__":

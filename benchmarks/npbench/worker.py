@@ -1,8 +1,9 @@
 """Run one kernel in this process, and print one line of JSON.
 
 "sizes" times each preset once with NumPy, up to the first that takes long enough; "numpy" measures one and saves what
-it finds; "windrow" measures the same function with lazy arrays, and compares. What is timed of Windrow begins with
-arrays in the user's memory and ends with NumPy arrays: handing in and taking back included.
+it finds; "windrow" measures the same function with lazy arrays, and compares; "traced" does so after `windrow.jit`.
+What is timed of Windrow begins with arrays in the user's memory and ends with NumPy arrays: handing in and taking back
+included.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def numpy_run(kernel: Kernel, preset: str, folder: Path, limit: float) -> dict[s
     return {"times": times, "results": len(found)}
 
 
-def windrow_run(kernel: Kernel, preset: str, folder: Path, limit: float, as_np: bool) -> dict[str, Any]:
+def windrow_run(kernel: Kernel, preset: str, folder: Path, limit: float, as_np: bool, traced: bool) -> dict[str, Any]:
     """Measure Windrow, and compare."""
     import windrow as wr
 
@@ -84,6 +85,8 @@ def windrow_run(kernel: Kernel, preset: str, folder: Path, limit: float, as_np: 
     if as_np:
         module.np = wr
     function = getattr(module, kernel.info["func_name"])
+    if traced:
+        function = wr.jit(function)
     lazy: list[bool] = []
 
     def run(own: dict[str, Any]) -> list[Any]:
@@ -103,7 +106,7 @@ def main() -> None:
     """Do as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kernel", type=Path, help="a file of bench_info")
-    parser.add_argument("what", choices=["sizes", "numpy", "windrow"])
+    parser.add_argument("what", choices=["sizes", "numpy", "windrow", "traced"])
     parser.add_argument("folder", type=Path, help="where results are kept between processes")
     parser.add_argument("--preset", default="S")
     parser.add_argument("--limit", type=float, default=60.0)
@@ -119,7 +122,9 @@ def main() -> None:
     elif options.what == "numpy":
         told = numpy_run(kernel, options.preset, options.folder, options.limit)
     else:
-        told = windrow_run(kernel, options.preset, options.folder, options.limit, options.as_np)
+        told = windrow_run(
+            kernel, options.preset, options.folder, options.limit, options.as_np, options.what == "traced"
+        )
     print(json.dumps(told))
 
 

@@ -269,6 +269,37 @@ def test_errors_are_the_functions():
         wr.jit(lambda x: x @ x[:2])(wr.array(X))
 
 
+def test_errors_of_kernels_are_raised_by_the_call():
+    with pytest.raises(np.linalg.LinAlgError, match=r"[Ss]ingular"):
+        wr.jit(wr.linalg.inv)(wr.array(np.zeros((3, 3)))).compute()
+
+
+def test_what_comes_back_as_it_was_leaves_the_users_array_writable():
+    values = X.copy()
+    result = wr.jit(lambda x: (wr.asarray(x), x * 2))(wr.from_array(values))
+    assert values.flags.writeable
+    same(result[0], X)
+    computed = result[1].compute()
+    computed[0] = 0
+    same(result[1], X * 2)
+    result[1][0] = 1
+    assert np.asarray(result[1])[0].tolist() == [1] * 6
+
+
+def test_traced_functions_are_pickled_and_call_each_other_on_threads():
+    assert wr.submit(wr.jit(lambda n: n + 1), 2).result() == 3
+    first = wr.jit(lambda x, n: second(x, n - 1) if n else x)
+    second = wr.jit(lambda x, n: first(x, n - 1) + 1 if n else x)
+    results = {}
+    threads = [threading.Thread(target=lambda f=f: results.update({f: f(wr.array(X), 4)})) for f in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    same(results[first], X + 2)
+    same(results[second], X + 2)
+
+
 def test_bad_input():
     with pytest.raises(ArgumentError, match="jit: argument 'function'"):
         wr.jit(3)
