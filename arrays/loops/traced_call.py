@@ -1,0 +1,121 @@
+"""What a call of a traced function does: expressions over its arguments', or stages that the calling thread runs."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...graph.errors import ClusterError
+from ...graph.expr.expr import Expr, walk
+from ...graph.kinds.elementwise import Elementwise, NumberInput, Scalar
+from ...graph.kinds.source import Host
+from ...graph.lowering.lower import lower
+from ...graph.lowering.plan_cache import scalars_of
+from ...workers.direct_program import DirectProgram, is_direct, stand_for
+from ..base import runs_in_step, wrap
+from ..execution.deferred import evaluate
+from .tracing import TracedArray, hosted, substitute
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+
+    from .structures import Structure
+    from .tracing import Trace
+
+
+class Result(NamedTuple):
+    """One of the leaves of what a function returns: a root of the trace, a leaf of the arguments, or a constant."""
+
+    root: int = -1
+    leaf: int = -1
+    constant: Any = None
+
+
+@dataclass
+class TracedCall:
+    """What a call does whose arguments have one name."""
+
+    trace: Trace
+    arrays: tuple[int, ...]
+    """The leaves that are arrays, each once."""
+    numbers: tuple[tuple[int, NumberInput], ...]
+    """The leaves that are inputs, and what stands for them."""
+    structure: Structure
+    results: tuple[Result, ...]
+    written: tuple[tuple[int, int], ...]
+    """Leaves that are written to, and the roots that they are set to."""
+    _program: DirectProgram | None = None
+    _direct: bool | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self, leaves: list[Any]) -> Any:
+        """Return what the function returns for arguments with these leaves."""
+        operands = [leaves[k].expr for k in self.arrays]
+        numbers = {stands.number: Scalar(leaves[k]) for k, stands in self.numbers}
+        roots = self._run_directly(operands, numbers)
+        if roots is None:
+            roots = self.trace.bind(operands, self.trace.outside, numbers)
+        for leaf, root in self.written:
+            leaves[leaf]._become(wrap(roots[root]))
+        return self.structure.build([self._result(result, leaves, roots) for result in self.results])
+
+    @staticmethod
+    def _result(result: Result, leaves: list[Any], roots: Sequence[Expr]) -> Any:
+        if result.root >= 0:
+            return wrap(roots[result.root])
+        return leaves[result.leaf] if result.leaf >= 0 else result.constant
+
+    def _run_directly(self, operands: list[Expr], numbers: Mapping[int, Scalar]) -> list[Expr] | None:
+        """Compute the roots now where that is quicker than a word to the engine; else return None."""
+        if self._direct is False or runs_in_step():
+            return None
+        arrays = [array for e in operands if (array := _at_hand(e)) is not None]
+        if len(arrays) < len(operands):
+            return None
+        with self._lock:
+            if self._direct is None:
+                self._program = self._prepare()
+                self._direct = self._program is not None
+        if self._program is None:
+            return None
+        known = self.trace.pair(operands, self.trace.outside)
+        values = self._program.run(arrays, numbers)
+        pairs = zip(values, self.trace.roots, strict=True)
+        return [known[root.token] if root.token in known else hosted(value, root) for value, root in pairs]
+
+    def _prepare(self) -> DirectProgram | None:
+        """Lower the trace for the calling thread; None where it isn't small, or must know values."""
+        trace = self.trace
+        if any(node.op.deferred and not isinstance(node.op, TracedArray) for node in walk(list(trace.roots))):
+            return None
+        inputs = [stand_for(e.token, e.grid, e.dtype) for e in (*trace.carried, *trace.captured)]
+        known = {stage.token for stage in inputs}
+        samples = {stands.number: Scalar(stands.sample) for _, stands in self.numbers}
+        roots = substitute(trace.roots, {}, samples)
+        unknown = {root.token: root for root in roots if root.token not in known}
+        stages = lower(list(unknown.values()), known.__contains__) if unknown else []
+        if not is_direct(stages, inputs) or any(e.foreign for e in trace.outside):
+            return None
+        fixed = {id(scalar) for node in walk(list(trace.roots)) for scalar in _scalars(node)}
+        holes = {id(scalar): number for number, scalar in samples.items()}
+        told_apart = fixed | holes.keys()
+        if any(id(s) not in told_apart for stage in stages for s in scalars_of(stage.program) if isinstance(s, Scalar)):
+            return None
+        try:
+            captured = evaluate(trace.outside) if trace.outside else []
+        except ClusterError:  # a task computes no arrays; what it returns is lazy
+            return None
+        return DirectProgram(stages, inputs, [root.token for root in roots], captured, holes)
+
+
+def _at_hand(e: Expr) -> np.ndarray[Any, Any] | None:
+    """Return an array in this process's memory that an expression is; None where it is none."""
+    data = e.op.data if isinstance(e.op, Host) else None
+    return data.array if data is not None and data.in_memory and data.lock is None else None
+
+
+def _scalars(node: Expr) -> list[Scalar]:
+    return [arg for arg in node.op.args if isinstance(arg, Scalar)] if isinstance(node.op, Elementwise) else []
