@@ -6,6 +6,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ...graph.errors import ClusterError
 from ...graph.expr.expr import Expr, walk
 from ...graph.kinds.elementwise import Elementwise, NumberInput, Scalar
@@ -19,8 +21,6 @@ from .tracing import TracedArray, hosted, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import numpy as np
 
     from .structures import Structure
     from .tracing import Trace
@@ -66,7 +66,9 @@ class TracedCall:
     def _result(result: Result, leaves: list[Any], roots: Sequence[Expr]) -> Any:
         if result.root >= 0:
             return wrap(roots[result.root])
-        return leaves[result.leaf] if result.leaf >= 0 else result.constant
+        if result.leaf >= 0:
+            return leaves[result.leaf]
+        return result.constant.copy() if isinstance(result.constant, np.ndarray) else result.constant
 
     def _run_directly(self, operands: list[Expr], numbers: Mapping[int, Scalar]) -> list[Expr] | None:
         """Compute the roots now where that is quicker than a word to the engine; else return None."""

@@ -7,7 +7,7 @@ are copies, whose programs, grids and relations are the same objects. A graph th
 users' functions, which aren't told by structure, is looked up stage by stage: what a stage computes is a graph, too,
 that ends at what the stage reads. A template holds no data of the user's.
 
-Three more things are remembered near plans, each by what isn't known here:
+Four more things are remembered near plans, each by what isn't known here:
 
 - `ProgramForm`: which tasks read which, offsets, and ranks' pieces, layouts and buffers, as long as a stage of the form
   is there. Sizes of inputs are the holes, and these are known when jobs are entered; ranks see programs and no plans.
@@ -15,6 +15,8 @@ Three more things are remembered near plans, each by what isn't known here:
 - `scheduler.session.step_replay`: the stages of a loop's body, as long as the loop runs. It has no key: a step makes no
   expression, and users' functions are lowered once. Built anew and looked up here, a small step takes a quarter longer,
   and twice as long with a user's function.
+- `workers.direct_program`: the stages of a traced function's call, which the calling thread runs, and which makes no
+  expression.
 """
 
 from __future__ import annotations
