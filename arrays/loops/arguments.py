@@ -6,6 +6,7 @@ import enum
 import inspect
 import types
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from .structures import Structure, take_apart
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+MOST_FORMS = 256
 NUMBERS = (int, float, complex)
 """Types of Python's numbers."""
 AS_THEY_ARE: tuple[tuple[type, ...], ...] = ((), (int,), NUMBERS)
@@ -56,6 +58,12 @@ class Arguments:
         return self.kind, tuple(values)
 
 
+@lru_cache(MOST_FORMS)
+def _flat(count: int, keywords: tuple[str, ...]) -> Structure:
+    """Return the structure of arguments none of which is one of its own."""
+    return take_apart(((0,) * count, dict.fromkeys(keywords)))[1]
+
+
 class ArgumentReader:
     """Reads the arguments of calls of a function."""
 
@@ -89,7 +97,13 @@ class ArgumentReader:
             keywords = {k: Static(value) if k in self._static_names else value for k, value in keywords.items()}
         if len(keywords) > 1:
             keywords = dict(sorted(keywords.items()))
-        leaves, structure = take_apart((args, keywords))
+        leaves: list[Any] = [*args, *keywords.values()]
+        form: Hashable = len(args), tuple(keywords)
+        if any(isinstance(value, tuple | list | dict) for value in leaves):
+            leaves, structure = take_apart((args, keywords))
+            form = structure
+        else:
+            structure = _flat(len(args), tuple(keywords))
         names: list[Hashable] = []
         arrays: dict[int, int] = {}
         storages: set[int] = set()
@@ -107,7 +121,7 @@ class ArgumentReader:
                     storages.add(id(leaf._storage))
             else:
                 names.append(self._name(structure, k, leaf))
-        return Arguments(structure, leaves, tuple(arrays.values()), frozenset(of_numpy), (structure, *names))
+        return Arguments(structure, leaves, tuple(arrays.values()), frozenset(of_numpy), (form, *names))
 
     def _name(self, structure: Structure, k: int, leaf: Any) -> Hashable:
         """Return what names a leaf that is no array; of a number all but its value."""

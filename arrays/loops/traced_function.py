@@ -97,11 +97,10 @@ class TracedFunction:
             try:
                 call = self._trace_once(arguments, AS_THEY_ARE[level])
                 break
-            except NeedsValues as error:
+            except Exception as error:
                 if not more:
-                    raise NeedsValues(f"{error}; at {_user_line(error)}") from error
-            except Exception:
-                if not more:
+                    if (cause := _find_cause(error)) is not None:
+                        raise NeedsValues(f"{cause}; at {_user_line(error)}") from error
                     raise
             level += 1
         self.traces += 1
@@ -172,6 +171,13 @@ def _remember(known: OrderedDict[Hashable, Any], name: Hashable, value: object) 
     known[name] = value
     if len(known) > MOST_TRACES:
         known.popitem(last=False)
+
+
+def _find_cause(error: BaseException | None) -> NeedsValues | None:
+    """Return the error that values were needed, where that is what another error comes of."""
+    while error is not None and not isinstance(error, NeedsValues):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _user_line(error: BaseException) -> str:

@@ -251,7 +251,9 @@ def _refuse_additions(roots: list[Expr]) -> list[Expr]:
 def hosted(value: np.ndarray[Any, Any], like: Expr) -> Expr:
     """Return the expression of an array in the driver's memory."""
     value.flags.writeable = False
-    return Expr(Host(HostData(value, in_place=True, label=like.label)), (), like.grid, like.dtype, like.origin)
+    data = HostData(value, in_place=True, label=like.label)
+    token = "" if names.agreed() else f"host-{'-'.join(map(str, data.name))}"  # nothing else has the name
+    return Expr(Host(data), (), like.grid, like.dtype, like.origin, None, token)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.views import PROGRAMS, run
+from windrow.arrays.loops.tracing import NeedsValues
 from windrow.graph.errors import ArgumentError, BadValue, RangeError, ShapeError
 from windrow.graph.kinds.source import Host
 
@@ -179,6 +181,33 @@ def test_arguments_are_written_to(chunks):
     assert np.asarray(whole)[0].tolist() == X[0].tolist()
     same(part, np.asarray(whole)[1:5])
     assert not np.array_equal(np.asarray(whole), X)
+
+
+@pytest.mark.parametrize("chunks", [6, (3, 4)], ids=["at-hand", "chunks"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_that_write_through_views(program, chunks):
+    """Each small program of `support.views` as a traced function, which leaves its argument and other arrays."""
+    start = np.arange(24.0).reshape(4, 6) * 7 % 23
+    changed = start.copy()
+    expected = run(program, np, {"a": changed})
+
+    @wr.jit
+    def traced(a):
+        names = {"xp": wr, "np": np, "wr": wr, "new": wr.from_array, "a": a}
+        exec(program, names)
+        return {name: value.copy() for name, value in names.items() if isinstance(value, wr.Array)}
+
+    for _ in range(2):
+        a = wr.from_array(start.copy(), chunks=chunks)
+        try:
+            results = traced(a)
+        except NeedsValues:
+            assert "argmax(" in program or "a > 3" in program
+            return
+        assert expected.keys() <= results.keys()
+        np.testing.assert_array_equal(np.asarray(a), changed)
+        for name, array in expected.items():
+            np.testing.assert_array_equal(np.asarray(results[name]), array, err_msg=f"{name} of {program}")
 
 
 def test_what_overlaps_is_as_in_numpy():
