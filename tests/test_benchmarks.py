@@ -137,13 +137,16 @@ def test_kernels_of_npbench_are_run_lazily_and_compared(suite):
     assert verdicts == {"halved": "right", "typed": "wrong", "stuck": "timeout", "bad": "error", "small": "right"}
     assert rows["halved"]["preset"] in ("S", "M")
     assert rows["halved"]["windrow"] > 0
-    assert "right 2, wrong 1, error 1, timeout 1, none 0" in done.stdout
+    traced = {name: row["traced_verdict"] for name, row in rows.items()}
+    assert traced == {"halved": "right", "typed": "wrong", "stuck": "timeout", "bad": "error", "small": "right"}
+    assert rows["halved"]["traced"] > 0
+    assert "windrow: right 2, wrong 1, error 1, timeout 1, none 0" in done.stdout
 
 
 def test_one_kernel_of_npbench_is_run_by_its_description(suite):
     done = run(suite, BENCHMARKS / "npbench", suite / "bench_info" / "halved.json", "--preset", "S")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "geometric mean over 1 right" in done.stdout
+    assert "traced: geometric mean over 1 right" in done.stdout
 
 
 OPERATIONS = re.findall(r'^    "([a-z0-9-]+)":', (BENCHMARKS / "arena/operations.py").read_text(), re.MULTILINE)

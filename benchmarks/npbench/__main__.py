@@ -147,8 +147,9 @@ def summary(rows: list[Row], limit: float) -> list[str]:
         if late:
             both = [*ratios, *late]
             lines.append(f"{name}: with the limit for timeouts, {len(both)}: {_mean(both):.3g} at most")
-        counts = Counter(verdict for _, verdict in cells if verdict)
-        lines.append(f"{name}: " + ", ".join(f"{word} {counts[word]}" for word in sorted(counts)))
+        counts = Counter(verdict for _, verdict in cells)
+        words = ("right", "wrong", "error", "timeout", "none" if plain else "values")
+        lines.append(f"{name}: " + ", ".join(f"{word} {counts[word]}" for word in words))
     return lines
 
 
