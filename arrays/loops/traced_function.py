@@ -14,7 +14,6 @@ If tracing fails so, integers, and then all numbers, are taken as they are: a ca
 from __future__ import annotations
 
 import functools
-import threading
 import traceback
 import types
 import warnings
@@ -43,8 +42,6 @@ MOST_TRACES = 128
 MANY_TRACES = 16
 """Traces from which on a user is warned."""
 
-_tracing = threading.RLock()
-"""Held while any function is traced: it may call others."""
 _NEW: Any = object()
 
 
@@ -70,21 +67,16 @@ class TracedFunction:
             return self._function(*args, **keywords)
         name = arguments.name(self._levels.get(arguments.kind, 0))
         call = self._calls.get(name, _NEW)
-        if call is _NEW:
-            with _tracing:
-                call = self._find_call(arguments)
+        if call is _NEW:  # no lock is held: the function may wait for threads that call it, too
+            call = self._find_call(arguments)
         return self._function(*args, **keywords) if call is None else call.run(arguments.leaves)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TracedFunction, (self._function, self._static)
 
     def _find_call(self, arguments: Arguments) -> TracedCall | None:
-        """Trace a call, unless another thread has done so."""
-        level = self._levels.get(arguments.kind, 0)
-        name = arguments.name(level)
-        if name in self._calls:
-            return self._calls[name]
-        call, level = self._trace(arguments, level)
+        """Trace a call, and remember what it does."""
+        call, level = self._trace(arguments, self._levels.get(arguments.kind, 0))
         _remember(self._levels, arguments.kind, level)
         _remember(self._calls, arguments.name(level), call)
         return call
