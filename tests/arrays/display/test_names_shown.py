@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import pickle
 import re
 import runpy
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.loading import loaded
 from windrow.graph.expr import origin
 from windrow.graph.expr.expr import walk
 from windrow.graph.lowering.lower import lower
@@ -21,14 +21,6 @@ from windrow.scheduler.session import session
 ROOT = Path(__file__).parents[3]
 INDEXING = {"getitem", "setitem", "blocks"}
 """What users write by brackets."""
-
-
-def loaded(path: Path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look there
-    spec.loader.exec_module(module)
-    return module
 
 
 def public_words() -> set[str]:
@@ -62,7 +54,7 @@ def seen(monkeypatch):
 
 
 def test_every_public_function_bears_its_name():
-    made = loaded(ROOT / "docs" / "make_operations.py")
+    made = loaded("docs", "make_operations.py")
     words, count = public_words(), 0
     aliases = {
         "as_gufunc",
@@ -85,7 +77,7 @@ def test_every_public_function_bears_its_name():
 
 
 def test_no_stage_that_runs_has_a_word_of_ours(seen):
-    program = loaded(ROOT / "tests" / "bits" / "program.py")
+    program = loaded("tests", "bits", "program.py")
     sources, words = program.lazy("C"), public_words()
     cases = program.cases(sources, lambda x: x)
     for path in sorted((ROOT / "tests" / "bits" / "cases").glob("*.py")):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import threading
 import warnings
+from contextlib import redirect_stdout, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import windrow as wr
+from support.loading import loaded
 from support.views import PROGRAMS, run
 from windrow.arrays.loops.tracing import NeedsValues
 from windrow.graph.errors import ArgumentError, BadValue, RangeError, ShapeError
@@ -208,6 +211,39 @@ def test_programs_that_write_through_views(program, chunks):
         np.testing.assert_array_equal(np.asarray(a), changed)
         for name, array in expected.items():
             np.testing.assert_array_equal(np.asarray(results[name]), array, err_msg=f"{name} of {program}")
+
+
+DRAWN = {"linalg.compression_matrix", "linalg.svd_compressed"}
+"""They draw numbers, others in each call."""
+
+
+def test_every_public_function_has_the_same_bits_when_it_is_traced():
+    """By the examples of the page of operations, each on arrays at hand."""
+    page = loaded("docs", "make_operations.py")
+    values = {name: np.asarray(array) for name, array in page.inputs().items()}
+    direct, wrong = 0, []
+    for name, function in page.public():
+        space, _, plain = name.rpartition(".")
+        given = page.EXAMPLES.get(name, page.EXAMPLES.get(plain, page.CALLS))
+        if space in ("testing", "random", "random.Generator") or given is None or name in DRAWN:
+            continue
+        for call in given if isinstance(given, tuple) else (given,):
+            with suppress(Exception), redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
+                expected = [np.asarray(r) for r in page.lazy(call(function, at_hand(values)))]
+                traced = wr.jit(lambda a, call=call, f=function: [r.copy() for r in page.lazy(call(f, a))])
+                results = traced(at_hand(values))
+                direct += bool(results) and all(isinstance(r.expr.op, Host) for r in results)
+                pairs = zip(map(np.asarray, results), expected, strict=True)
+                wrong += [name for one, other in pairs if (one.dtype, one.tobytes()) != (other.dtype, other.tobytes())]
+                if expected:
+                    break
+    assert not wrong
+    assert direct > 350
+
+
+def at_hand(values):
+    """Return small lazy arrays in this process's memory."""
+    return {name: wr.from_array(value.copy(), chunks=value.shape) for name, value in values.items()}
 
 
 def test_what_overlaps_is_as_in_numpy():
