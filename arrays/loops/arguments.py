@@ -134,12 +134,16 @@ class ArgumentReader:
         if not isinstance(leaf, (Static, *PLAIN, *_CALLABLES)):
             expected = "an array, a number, a structure of them, a text, or an argument that static= names"
             raise ArgumentError(bad(self.operation, self.path(structure, k), leaf, expected))
+        if kind is slice:  # which older Pythons don't hash
+            return slice, repr(leaf)
         try:
             hash(leaf)
         except TypeError:
             expected = "a value that can be hashed, since it is static"
             raise ArgumentError(bad(self.operation, self.path(structure, k), leaf, expected)) from None
-        return type(leaf.value) if isinstance(leaf, Static) else kind, leaf
+        value = leaf.value if isinstance(leaf, Static) else leaf
+        # 1, True and 1.0 are equal, and so are 0.0 and -0.0: alone and within others.
+        return type(value), leaf, repr(value) if isinstance(value, (*NUMBERS, tuple, frozenset)) else ""
 
     def path(self, structure: Structure, k: int) -> str:
         """Return what the user calls a leaf of the arguments."""

@@ -284,6 +284,16 @@ def test_static_arguments():
     same(wr.jit(lambda x, n: x[:n], static=1)(wr.array(X), 2), X[:2])
 
 
+def test_equal_static_values_of_other_types_are_told_apart():
+    traced = wr.jit(lambda x, n: x * np.asarray(n) if isinstance(n, float) else x * np.asarray(n[0]), static="n")
+    for n in (0.0, -0.0, (1,), (True,), (1.0,), (-0.0,)):
+        same(traced(wr.array([1, 2]), n), np.array([1, 2]) * np.asarray(n if isinstance(n, float) else n[0]))
+    assert np.signbit(np.asarray(traced(wr.array([1, 2]), -0.0))).all()
+    part = wr.jit(lambda x, key: x[key])
+    for key in (slice(1, 3), slice(0, 2), slice(None, None, 2)):
+        same(part(wr.array(X), key), X[key])
+
+
 def test_nested_and_loops():
     inner = wr.jit(lambda u, k: u * k + 1)
     outer = wr.jit(lambda u: inner(inner(u, 2.0), 3.0))
