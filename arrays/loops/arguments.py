@@ -127,7 +127,7 @@ class ArgumentReader:
         """Return what names a leaf that is no array; of a number all but its value."""
         kind: type = type(leaf)
         if kind is int:
-            bits = leaf.bit_length()
+            bits = (~leaf if leaf < 0 else leaf).bit_length()
             return int, leaf < 0, next((size for size in _SIZES if bits <= size), bits)
         if kind in NUMBERS:
             return kind

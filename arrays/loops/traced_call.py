@@ -58,14 +58,15 @@ class TracedCall:
         roots = self._run_directly(operands, numbers)
         if roots is None:
             roots = self.trace.bind(operands, self.trace.outside, numbers)
+        arrays = [wrap(root) for root in roots]
         for leaf, root in self.written:
-            leaves[leaf]._become(wrap(roots[root]))
-        return self.structure.build([self._result(result, leaves, roots) for result in self.results])
+            leaves[leaf]._become(arrays[root])
+        return self.structure.build([self._result(result, leaves, arrays) for result in self.results])
 
     @staticmethod
-    def _result(result: Result, leaves: list[Any], roots: Sequence[Expr]) -> Any:
+    def _result(result: Result, leaves: list[Any], arrays: Sequence[Any]) -> Any:
         if result.root >= 0:
-            return wrap(roots[result.root])
+            return arrays[result.root]
         if result.leaf >= 0:
             return leaves[result.leaf]
         return result.constant.copy() if isinstance(result.constant, np.ndarray) else result.constant

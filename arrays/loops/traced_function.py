@@ -26,15 +26,16 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.elementwise import NumberInput
 from ..base import ArrayBase, wrap
 from .arguments import AS_THEY_ARE, NUMBERS, PLAIN, ArgumentReader, Static
-from .structures import take_apart
+from .structures import LEAF, take_apart
 from .traced_call import Result, TracedCall
 from .tracing import NeedsValues, capture, placeholder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterator
 
     from ...graph.expr.expr import Expr
     from .arguments import Arguments
+    from .structures import Structure
 
 MOST_TRACES = 128
 """Traces of one function that are kept, those that were made last."""
@@ -115,19 +116,27 @@ class TracedFunction:
         leaves = [arrays.get(id(leaf), leaf.value if isinstance(leaf, Static) else leaf) for leaf in leaves]
         args, keywords = arguments.structure.build(leaves)
         returned, structure = take_apart(self._function(*args, **keywords))
+        if any(number.asked for _, number in numbers):
+            raise TypeError("a number's value was asked for")
+        if not _is_left((args, keywords), arguments.structure, iter(leaves)):
+            return None  # a list or dict of the caller's was changed
         own = {id(stands): k for k, stands in numbers} | {id(arrays[id(arguments.leaves[k])]): k for k in stands_for}
         roots: list[Expr] = []
-        results = []
+        results: list[Result] = []
+        returned_before: dict[int, Result] = {}
         storages = {id(array._storage) for array in arrays.values() if array._storage is not None}
         for n, value in enumerate(returned):
             if id(value) in own:
                 results.append(Result(leaf=own[id(value)]))
+            elif id(value) in returned_before:
+                results.append(returned_before[id(value)])
             elif isinstance(value, ArrayBase):
                 if value._storage is not None:
                     if id(value._storage) in storages:  # a view of an argument, or of another result
                         return None
                     storages.add(id(value._storage))
                 results.append(Result(root=len(roots)))
+                returned_before[id(value)] = results[-1]
                 roots.append(value.expr)
             elif isinstance(value, (np.ndarray, np.generic, *NUMBERS, *PLAIN)):
                 results.append(Result(constant=value))
@@ -156,6 +165,17 @@ class TracedFunction:
             raise ShapeError(
                 bad(self._reader.operation, path, f"an array whose shape is set to {value.shape}", expected)
             )
+
+
+def _is_left(value: Any, structure: Structure, leaves: Iterator[Any]) -> bool:
+    """Whether a structure of arguments is what it was, with the leaves that it had."""
+    if structure is LEAF or structure == LEAF:
+        return value is next(leaves)
+    if structure.kind is dict and tuple(value) != structure.keys:
+        return False
+    items = list(value.values()) if structure.kind is dict else list(value)
+    same = len(items) == len(structure.parts)
+    return same and all(_is_left(item, part, leaves) for item, part in zip(items, structure.parts, strict=True))
 
 
 def _remember(known: OrderedDict[Hashable, Any], name: Hashable, value: object) -> None:

@@ -19,7 +19,7 @@ class Scalar:
     value: Any
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NumberInput:
     """A number that is known when a traced function is called: what stands for it as the value of a `Scalar`.
 
@@ -30,10 +30,16 @@ class NumberInput:
     sample: Any
     number: int = field(default_factory=itertools.count().__next__)
 
-    def _refuse(self, *_: object) -> Any:
+    asked: list[bool] = field(default_factory=list)
+    """Not empty where its value was asked for, whatever came of the refusal."""
+
+    def _refuse(self, *_: object, **__: object) -> Any:
+        self.asked.append(True)
         raise TypeError("the value of a number isn't known while a function is traced")
 
     __bool__ = __int__ = __float__ = __index__ = __complex__ = __hash__ = _refuse
+    __array__ = __str__ = __repr__ = __format__ = _refuse
+    __class__ = property(lambda self: type(self.sample))
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
 
     def token_key(self) -> tuple[object, ...]:
