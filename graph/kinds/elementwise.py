@@ -30,7 +30,7 @@ class NumberInput:
     sample: Any
     number: int = field(default_factory=itertools.count().__next__)
 
-    asked: list[bool] = field(default_factory=list)
+    asked: list[bool] = field(default_factory=list[bool])
     """Not empty where its value was asked for, whatever came of the refusal."""
 
     def _refuse(self, *_: object, **__: object) -> Any:
@@ -39,8 +39,13 @@ class NumberInput:
 
     __bool__ = __int__ = __float__ = __index__ = __complex__ = __hash__ = _refuse
     __array__ = __str__ = __repr__ = __format__ = _refuse
-    __class__ = property(lambda self: type(self.sample))
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+
+    def __getattribute__(self, name: str) -> Any:
+        """Show the number's type as the class: it is known, since it names the trace."""
+        if name != "__class__":
+            return super().__getattribute__(name)
+        return type(object.__getattribute__(self, "sample"))
 
     def token_key(self) -> tuple[object, ...]:
         """Name by number."""
