@@ -45,7 +45,7 @@ class NumberInput:
         """Show the number's type as the class: it is known, since it names the trace."""
         if name != "__class__":
             return super().__getattribute__(name)
-        return type(object.__getattribute__(self, "sample"))
+        return type(object.__getattribute__(self, "sample"))  # pyright: ignore[reportUnknownVariableType]
 
     def token_key(self) -> tuple[object, ...]:
         """Name by number."""
