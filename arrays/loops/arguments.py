@@ -75,6 +75,7 @@ class ArgumentReader:
         self.operation = f"jit({getattr(function, '__name__', 'function')})"
         self._names = [each.name for each in parameters]
         self._positional = [each.name for each in parameters if each.kind in _POSITIONAL]
+        self._takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
         self._static_names = {self._find(each) for each in static}
         self._static_places = {k for k, name in enumerate(self._positional) if name in self._static_names}
 
@@ -95,7 +96,7 @@ class ArgumentReader:
         if self._static_places or self._static_names:
             args = tuple([Static(value) if k in self._static_places else value for k, value in enumerate(args)])
             keywords = {k: Static(value) if k in self._static_names else value for k, value in keywords.items()}
-        if len(keywords) > 1:
+        if len(keywords) > 1 and not self._takes_any:  # whose order a function sees
             keywords = dict(sorted(keywords.items()))
         leaves: list[Any] = [*args, *keywords.values()]
         form: Hashable = len(args), tuple(keywords)
@@ -114,7 +115,7 @@ class ArgumentReader:
                 leaf = leaves[k] = as_array("jit", self.path(structure, k), leaf)
             if isinstance(leaf, ArrayBase):
                 first = arrays.setdefault(id(leaf), k)
-                names.append((leaf.expr.grid, leaf.dtype, first))
+                names.append((leaf.expr.grid, leaf.dtype, first, k in of_numpy))
                 if first == k and leaf._storage is not None:
                     if id(leaf._storage) in storages:
                         return None
@@ -140,7 +141,8 @@ class ArgumentReader:
             hash(leaf)
         except TypeError:
             expected = "a value that can be hashed, since it is static"
-            raise ArgumentError(bad(self.operation, self.path(structure, k), leaf, expected)) from None
+            shown = leaf.value if isinstance(leaf, Static) else leaf
+            raise ArgumentError(bad(self.operation, self.path(structure, k), shown, expected)) from None
         value = leaf.value if isinstance(leaf, Static) else leaf
         # 1, True and 1.0 are equal, and so are 0.0 and -0.0: alone and within others.
         return type(value), leaf, repr(value) if isinstance(value, (*NUMBERS, tuple, frozenset)) else ""

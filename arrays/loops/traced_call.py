@@ -49,7 +49,7 @@ class TracedCall:
     """Leaves that are written to, and the roots that they are set to."""
     _program: DirectProgram | None = None
     _direct: bool | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def run(self, leaves: list[Any]) -> Any:
         """Return what the function returns for arguments with these leaves."""

@@ -200,6 +200,9 @@ def _uses(roots: list[Expr], node: Expr) -> bool:
 
 
 def _finish(operation: str, roots: list[Expr], stands: list[Expr], counts: bool) -> Trace:
+    for node in walk(roots):
+        if has_numbers(node):  # a loop keeps its body, into which nothing is put later
+            raise TypeError(f"{operation}: the body needs the value of a number, which isn't known yet")
     trace = capture(operation, roots, stands)
     return replace(trace, roots=tuple(_refuse_additions(list(trace.roots))), counts=counts)
 

@@ -334,6 +334,26 @@ def test_numbers_are_told_by_their_types_and_a_refusal_is_not_lost():
             same(wr.jit(function)(wr.array(X), number), function(X, number))
 
 
+def test_what_a_lazy_array_may_be_a_numpy_array_may_not():
+    def write(x):
+        x += 1
+
+    traced = wr.jit(write)
+    traced(wr.array(X))
+    with pytest.raises(ArgumentError, match=r"'x'.*NumPy"):
+        traced(X.copy())
+
+
+def test_numbers_in_bodies_of_loops_and_the_order_of_keywords():
+    traced = wr.jit(lambda x, n: wr.fori_loop(0, 2, lambda i, c: c * n, x))
+    for chunks in (None, 3):
+        for number in (2.0, 3.0, 2):
+            same(traced(lazy(X, chunks), number), X * number**2)
+    first, second = wr.jit(lambda **k: list(k.values()))(b=wr.array(X), a=wr.array(X.T))
+    same(first, X)
+    same(second, X.T)
+
+
 def test_nested_and_loops():
     inner = wr.jit(lambda u, k: u * k + 1)
     outer = wr.jit(lambda u: inner(inner(u, 2.0), 3.0))
