@@ -33,7 +33,7 @@ def measure_all(names: list[str], cells: dict[Any, Cell], options: Namespace) ->
     """Measure what isn't yet, and keep and show each cell at once."""
     now = revision()
     for name, system in product(names, ready(options.systems)):
-        old = cells.get((name, system, options.memory, options.small))
+        old = cells.get((name, system, options.memory, options.small, options.cores))
         if system in load()[name].without:
             continue
         if old is not None and old.stands(now, options.limit) and not options.again:
@@ -60,8 +60,10 @@ def main() -> int:
         with ended_in_order():
             measure_all(names, cells, options)
     print(machine(), revision())
-    sort = options.memory, options.small
-    shown = [cell for cell in cells.values() if (cell.memory, cell.small) == sort and cell.workload in names]
+    sort = options.memory, options.small, options.cores
+    shown = [
+        cell for cell in cells.values() if (cell.memory, cell.small, cell.cores) == sort and cell.workload in names
+    ]
     print(comparison(shown, options.systems) if options.climate else table(shown, options.systems, names))
     return int(any(cell.error == "wrong" for cell in shown if cell.system.startswith("windrow")))
 

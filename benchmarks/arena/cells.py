@@ -66,6 +66,7 @@ class Cell:
     memory: int
     small: bool
     revision: str
+    cores: int = 2
     limit: float = 0.0
     times: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -80,9 +81,9 @@ class Cell:
     versions: dict[str, str] = field(default_factory=dict)
 
     @property
-    def key(self) -> tuple[str, str, int, bool]:
+    def key(self) -> tuple[str, str, int, bool, int]:
         """What a later cell replaces an earlier one by."""
-        return self.workload, self.system, self.memory, self.small
+        return self.workload, self.system, self.memory, self.small, self.cores
 
     def stands(self, revision: str, limit: float) -> bool:
         """Whether it needn't be measured again: by this revision, or by a peer of this version."""
@@ -105,7 +106,7 @@ def versions(system: str) -> dict[str, str]:
     return found if not system.startswith("windrow") else {}
 
 
-def read(file: Path) -> dict[tuple[str, str, int, bool], Cell]:
+def read(file: Path) -> dict[tuple[str, str, int, bool, int], Cell]:
     """Return the cells of a file, the last of each."""
     if not file.exists():
         return {}
@@ -177,6 +178,7 @@ def measure(workload: str, system: str, options: Any, revision: str) -> Cell:
             options.limit,
             options.repeats,
             options.small,
+            options.cores,
         )
         environment = SYSTEMS[system][2] | {"TMPDIR": folder, "ARENA_MEASURED": str(measured)}
         environment |= {"ARENA_PEAK": str(group.peak_file)} if group.peak_file is not None else {}
@@ -206,6 +208,7 @@ def measure(workload: str, system: str, options: Any, revision: str) -> Cell:
             options.memory,
             options.small,
             revision,
+            cores=options.cores,
             limit=options.limit,
             limiter=group.name,
             versions=versions(system),

@@ -35,6 +35,8 @@ class Order:
         The folder of the data sets.
     late
         A file for the stacks of a run that takes more than `limit` seconds.
+    cores
+        Threads of a system, its ranks or its workers.
     """
 
     workload: str
@@ -45,6 +47,7 @@ class Order:
     limit: float
     repeats: int
     small: bool
+    cores: int
 
 
 @contextmanager

@@ -39,6 +39,9 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
         "--systems", type=words, default=[], help=f"default: {','.join(SYSTEMS)}; with --climate windrow,dask"
     )
     parser.add_argument("--memory", type=size, default=size("8GiB"), help="the limit for each; default: 8GiB")
+    parser.add_argument(
+        "--cores", type=int, default=2, help="threads of a system, ranks or workers; default: %(default)s"
+    )
     parser.add_argument("--limit", type=float, default=90.0, help="seconds of a run; default: %(default)s")
     parser.add_argument("--repeats", type=int, default=3, help="runs, until they took 12 seconds; default: %(default)s")
     parser.add_argument("--scale", choices=("full", "small"), default="full")

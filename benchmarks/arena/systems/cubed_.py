@@ -63,7 +63,7 @@ class First(Callback):
 
 
 class Cubed(System):
-    """Two threads of this process; a task may take half of the limit."""
+    """Threads of this process; a task may take its share of the limit."""
 
     xp = Namespace()
     manager = "cubed"
@@ -71,15 +71,15 @@ class Cubed(System):
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Take 2 threads, and keep what is stored between in the folder."""
+        """Take the threads, and keep what is stored between in the folder."""
         import xarray as xr
 
         settings = {
             "spec.work_dir": str(self.folder / "work"),
-            "spec.allowed_mem": self.order.memory // 2,
+            "spec.allowed_mem": self.order.memory // self.order.cores,
             "spec.reserved_mem": RESERVED,
             "spec.executor_name": "threads",
-            "spec.executor_options": {"max_workers": 2},
+            "spec.executor_options": {"max_workers": self.order.cores},
         }
         with cubed.config.set(settings), xr.set_options(chunk_manager="cubed"), First() as first:
             self._begun = first

@@ -1,4 +1,4 @@
-"""Dask: 2 threads, or distributed with 2 workers of 1 thread, which is its users' and rechunks peer to peer."""
+"""Dask: threads, or distributed with workers of 1 thread, which is its users' and rechunks peer to peer."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Threads(System):
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Take 2 threads, and note when the first task starts."""
+        """Take the threads, and note when the first task starts."""
 
         def begun(*_: Any) -> None:
             if self._first is None:
                 self._first = time.perf_counter()
 
-        with dask.config.set(scheduler="threads", num_workers=2), Callback(start_state=begun):
+        with dask.config.set(scheduler="threads", num_workers=self.order.cores), Callback(start_state=begun):
             yield
 
     def compute(self, *arrays: Any) -> Any:
@@ -95,15 +95,19 @@ class Distributed(Threads):
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Start the workers; each has its half of the limit, less what the client and the scheduler take."""
+        """Start the workers; each has its share of the limit, less what the client and the scheduler take."""
         from distributed import Client, LocalCluster
         from distributed.diagnostics.plugin import WorkerPlugin
 
-        share = max(self.order.memory - (400 << 20), self.order.memory // 2) // 2
+        share = max(self.order.memory - (400 << 20), self.order.memory // 2) // self.order.cores
         with (
             dask.config.set({"temporary-directory": str(self.folder)}),
             LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=share
+                n_workers=self.order.cores,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                memory_limit=share,
             ) as cluster,
             Client(cluster) as client,
         ):

@@ -1,4 +1,4 @@
-"""Windrow: embedded with 2 threads, or on 2 ranks of 1 thread."""
+"""Windrow: embedded, or on ranks of 1 thread."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Windrow(System):
 
     def cluster(self) -> wr.Cluster:
         """Return what computes; it finds the limit by itself."""
-        return wr.Cluster(threads=2)
+        return wr.Cluster(threads=self.order.cores)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -78,4 +78,4 @@ class Ranks(Windrow):
 
     def cluster(self) -> wr.Cluster:
         """Start them."""
-        return wr.Cluster(ranks=2)
+        return wr.Cluster(ranks=self.order.cores)
