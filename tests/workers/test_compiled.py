@@ -320,7 +320,7 @@ def test_off_and_auto(monkeypatch):
             assert not compiled.store(frame_of(call("add", x, 1.0)), out)
     (kernel,) = dispatch._kernels.values()
     assert not kernel.asked
-    monkeypatch.setattr(dispatch, "ENOUGH_WORK", 400_000)
+    monkeypatch.setattr(making, "ENOUGH_WORK", 400_000)
     with config.set(jit="auto"):
         for _ in range(3):
             compiled.store(frame_of(call("add", x, 1.0)), out)
@@ -414,7 +414,7 @@ def test_finding_a_kernel_takes_few_calls():
 def test_a_process_may_end_while_a_kernel_is_made(jit, tmp_path):
     code = (
         "import numpy as np, windrow as w\n"
-        "from windrow.workers.kernels.compiled.fused import dispatch as choice\n"
+        "from windrow.workers.kernels.compiled.llvm import kernel_cache as choice\n"
         "choice.ENOUGH_WORK = 1\n"
         f"w.config.set(jit={jit!r})\n"
         "x = w.from_array(np.arange(200_000.0), chunks=100_000)\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..config import config
-from ..kernels.compiled.llvm.kernel_cache import ENOUGH_WORK, compiled
+from ..kernels.compiled.llvm.kernel_cache import WAITED_WORK, compiled
 from ..kernels.compiled.llvm.text import NotCompilable
 from .llvm_step import BOUND, BUFFER, LENGTH, TILE, StepText
 
@@ -117,5 +117,5 @@ def make_compiled(layout: SlabLayout, steps: int, rows: int) -> StepKernel | Non
     except NotCompilable:
         return None
     work = steps * rows * math.prod(layout.plan.shape[1:]) * len(layout.plan.items)
-    function = compiled(written, 0, config.jit == "on" or (config.jit != "off" and work >= ENOUGH_WORK))
+    function = compiled(written, 0, config.jit == "on" or (config.jit != "off" and work >= WAITED_WORK))
     return None if function is None else StepKernel(layout, text, function)

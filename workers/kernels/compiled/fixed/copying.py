@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..llvm.kernel_cache import ENOUGH_WORK, ENTRY, compiled, ready
+from ..llvm.kernel_cache import ENTRY, WAITED_WORK, compiled, ready
 from ..llvm.text import Body
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Copies(NamedTuple):
 
 def find_loop(count: int, total: int) -> Native | None:
     """Return the loop for some pieces of so many, where it is there or worth waiting for; else have it made."""
-    worth = total * WORK >= ENOUGH_WORK
+    worth = total * WORK >= WAITED_WORK
     loop: Native | None = compiled(_text(), 1, True) if worth else ready(_text(), 1, count * WORK)
     return loop
 

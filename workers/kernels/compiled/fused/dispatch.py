@@ -19,7 +19,7 @@ from ...buffers import Buffers
 from ...interpreter.tile_regions import Region, regions
 from ..courses.courses import Operand, Places, abreast, find_operands, is_in_order, turn
 from ..fixed.transposing import copy_tile
-from ..llvm.kernel_cache import ENOUGH_WORK, Kernel
+from ..llvm.kernel_cache import Kernel
 from ..llvm.text import NotCompilable
 from .fused import FusedKernel, compile_fused, cuts
 from .loops import LANES
@@ -53,14 +53,10 @@ class BoundKernel:
     @property
     def function(self) -> Native | None:
         """The kernel's function if it is there; or else see to it that it will be."""
-        kernel = self.kernel
-        if kernel.function is None:
-            if not self.counted:
-                self.counted = True
-                kernel.work += self.work
-            if config.jit == "on" or (kernel.work >= ENOUGH_WORK and not kernel.asked):
-                kernel.ask(wait=config.jit == "on")
-        return kernel.function
+        if self.kernel.function is not None:
+            return self.kernel.function
+        first, self.counted = not self.counted, True
+        return self.kernel.after(self.work if first else 0)
 
 
 def bind(fused: FusedKernel, inputs: int, stage: Stage) -> BoundKernel:

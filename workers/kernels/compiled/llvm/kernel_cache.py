@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import logging
-import os
-import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....config import config
-from .machine_code import Native, compile_text
+from .machine_code import Native, compile_text, kept_function
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ENTRY = "kernel"
-# Elements times NumPy's loops: 0.2 to 0.4 s of a core, several times what making a kernel takes.
-ENOUGH_WORK = 400_000_000
+ENOUGH_WORK = 100_000_000
+"""Elements times NumPy's loops from which a kernel is compiled: .05 to .1 s of a core, what compiling takes."""
+KEPT_WORK = 20_000_000
+"""The same where its code is kept on disk: it is loaded within some milliseconds, LLVM once within 30."""
+WAITED_WORK = 4 * ENOUGH_WORK
+"""From so much work ahead on, a kernel is waited for."""
 
 _log = logging.getLogger("windrow")
 _lock = threading.Lock()
@@ -30,30 +35,46 @@ class Kernel:
     inputs: int
     work: int = 0
     asked: bool = False
+    looked: bool = False
     function: Native | None = None
     finished: threading.Event = field(default_factory=threading.Event)
 
+    def after(self, work: int, ahead: int = 0) -> Native | None:
+        """Return the function if it is there; else see to it that it will be, where so much more work is worth it.
+
+        `ahead` is work known to come.
+        """
+        if self.function is None:
+            self.work += work
+            known = self.work + ahead
+            if config.jit == "on" or (known >= ENOUGH_WORK and not self.asked):
+                self.ask(wait=config.jit == "on")
+            elif known >= KEPT_WORK and not self.looked:
+                self.looked = True
+                self._start(self._take)
+        return self.function
+
     def ask(self, wait: bool) -> None:
-        """Have the function made by a thread of its own, with little haste unless it is waited for."""
+        """Have the function made by a thread of its own."""
         with _lock:
             first, self.asked = not self.asked, True
-        if first:
-            make = self._make if wait else self._make_kindly
-            # No daemon, as the thread that asks is: LLVM may not be at work while the process goes down.
-            thread = threading.Thread(target=make, name="windrow-compile", daemon=False)
-            try:
-                thread.start()
-            except RuntimeError:  # the process goes down already
-                self.finished.set()
+        if first and not self._start(self._make):
+            self.finished.set()
         if wait:
             self.finished.wait()
 
-    def _make_kindly(self) -> None:
-        """Make the function when cores have nothing better to do; on Linux a thread has its own priority."""
-        if sys.platform == "linux":
-            with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
-        self._make()
+    def _start(self, act: Callable[[], None]) -> bool:
+        # No daemon, as the thread that asks is: LLVM may not be at work while the process goes down.
+        try:
+            threading.Thread(target=act, name="windrow-compile", daemon=False).start()
+        except RuntimeError:  # the process goes down already
+            return False
+        return True
+
+    def _take(self) -> None:
+        """Take the function from disk, if it is kept there."""
+        with suppress(Exception):  # who compiles it says what is wrong
+            self.function = kept_function(self.text, ENTRY, self.inputs)
 
     def _make(self) -> None:
         try:
@@ -79,12 +100,9 @@ def ready(text: str, inputs: int, work: int, ahead: int = 0, waits: int | None =
     if config.jit == "off":
         return None
     kernel = _kernel(text, inputs)
-    if kernel.function is None:
-        kernel.work += work
-        if config.jit == "on" or (kernel.work + ahead >= ENOUGH_WORK and not kernel.asked):
-            kernel.ask(wait=config.jit == "on")
-        if waits is not None and kernel.work >= waits:
-            kernel.ask(wait=True)
+    function = kernel.after(work, ahead)
+    if function is None and waits is not None and kernel.work >= waits:
+        kernel.ask(wait=True)
     return kernel.function
 
 

@@ -34,7 +34,18 @@ def compile_text(text: str, entry: str, inputs: int) -> Native:
     RuntimeError
         When LLVM doesn't take the text.
     """
-    address = load(text, [entry])[entry]
+    return _function(load(text, [entry])[entry], inputs)
+
+
+def kept_function(text: str, entry: str, inputs: int) -> Native | None:
+    """Return the function `entry` of a text whose machine code is kept on disk; None where it isn't."""
+    with _lock:
+        name = _llvm()[2]
+        code = _read(cache_folder(), _digest(name, text))
+        return None if code is None else _function(_link(code, [entry])[entry], inputs)
+
+
+def _function(address: int, inputs: int) -> Native:
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (inputs + 2), *[ctypes.c_int64] * 4)(address)
 
 
@@ -67,17 +78,26 @@ def load(text: str, entries: list[str]) -> dict[str, int]:
 def _load(text: str, entries: list[str]) -> dict[str, int]:
     with _lock:
         llvm, target, name = _llvm()
-        digest = hashlib.sha256("\0".join([name, text]).encode()).hexdigest()
-        folder = cache_folder()
+        digest, folder = _digest(name, text), cache_folder()
         code = _read(folder, digest)
         if code is None:
             code = _compile(llvm, target, text)
             _write(folder, digest, code)
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        _engines.append(engine)
-        addresses = {entry: engine.get_function_address(entry) for entry in entries}
+        return _link(code, entries)
+
+
+def _digest(name: str, text: str) -> str:
+    return hashlib.sha256("\0".join([name, text]).encode()).hexdigest()
+
+
+def _link(code: bytes, entries: list[str]) -> dict[str, int]:
+    """Load machine code into the process; return where its functions lie."""
+    llvm, target, _ = _llvm()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    _engines.append(engine)
+    addresses = {entry: engine.get_function_address(entry) for entry in entries}
     for entry, address in addresses.items():
         if not address:
             raise RuntimeError(f"compiled code has no function {entry!r}")
