@@ -34,6 +34,8 @@ Reads = tuple[tuple[int, ...], list[Rows]]
 
 FOLD_BYTES = 1 << 18
 FOLD_BLOCKS = 4096
+GATHER_BYTES = 1 << 24
+"""Bytes of large blocks that a task reads parts of, where it covers blocks that read different ones."""
 ALIGN = 64
 LIGHT = 1 << 12
 """Elements of an array that is small."""
@@ -167,7 +169,22 @@ class Stage:
             bytes_each *= g
         bytes_each = max(bytes_each, self._argument_bytes)
         per_block = max(1, FOLD_BLOCKS // int(np.prod(self.groups)))
-        return int(max(1, min(per_block, FOLD_BYTES // max(1, bytes_each), self._share)))
+        return self._not_gathered(int(max(1, min(per_block, FOLD_BYTES // max(1, bytes_each), self._share))))
+
+    def _not_gathered(self, most: int) -> int:
+        """Return how many of so many blocks a task may cover: the large ones that they read wait together."""
+        loads = [v for v in self.program.values if isinstance(v, Load) and not isinstance(v.access, ByBlock)]
+        sizes = {i: self.input_grids[i].largest * v.dtype.itemsize for v in loads for i in v.inputs}
+        if most == 1 or max(sizes.values(), default=0) <= FOLD_BYTES:
+            return most
+        first = self.grid.nblocks // most // 2 * most
+        run = range(first, min(first + most, self.grid.nblocks))
+        blocks = np.concatenate([self.domain_blocks(block) for block in run])
+        for number, rows in (each for value in loads for each in self.rows(value, blocks)):
+            count = len(distinct(rows.items))
+            if (nbytes := count * sizes[number]) > GATHER_BYTES:
+                most = min(most, max(1, most // count, most * GATHER_BYTES // nbytes))
+        return most
 
     @property
     def _share(self) -> int:

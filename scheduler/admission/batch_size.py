@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from .io_slots import bytes_read
-
 if TYPE_CHECKING:
     from ..ledger.stage_record import StageRecord
 
@@ -23,7 +21,7 @@ def batch_size(record: StageRecord, slots: int, threads: int) -> int:
     Batches are handed out one after the other, tasks run side by side: n tasks of s seconds in k batches that cost
     c each end after about k c + n s / k, which is least where a batch has sqrt(n c / s) tasks.
     """
-    most = max(1, BATCH_BYTES // max(1, int(record.bytes[0]), bytes_read(record)))
+    most = max(1, BATCH_BYTES // max(1, int(record.bytes[0]), record.bytes_read))
     fair = -(-record.nready // (2 * slots))
     if record.seconds:
         fair = max(fair, int(math.sqrt(record.nready * (HANDING_SECONDS * threads) / record.seconds)))

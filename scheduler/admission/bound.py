@@ -16,6 +16,7 @@ from ...graph.lowering.stage import relations
 from ...workers.memory.footprint import LEAST, Work, read_bytes, task_work
 from ..session.result_collector import writes_results
 from .admission import PLENTY, find_allowance
+from .batch_size import BATCH_BYTES
 from .io_slots import most_read
 from .sequence import SequenceStep, best_order, padded
 
@@ -180,9 +181,11 @@ def _unknown_bytes(stage: Stage) -> int:
 
 
 def _read_ahead(stage: Stage, sources: Mapping[str, HostData], room: Room) -> int:
-    """Return the bytes of what I/O threads of a rank have read for tasks that haven't begun; see `readings`."""
+    """Return the bytes of what I/O threads of a rank have read for tasks that haven't begun; see `Readings`."""
     one = read_bytes(stage, sources)
     if not one:
         return 0
     near = all(sources[token].near for token in stage.inputs if token in sources)
-    return one * most_read(max(room.arenas), max(room.threads), one // 2, near)
+    few, most = most_read(max(room.arenas), max(room.threads), near)
+    batch = max(one, min(one * stage.ntasks, BATCH_BYTES))
+    return 2 * min(max(few * batch, most + batch), one * stage.ntasks)

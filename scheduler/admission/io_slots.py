@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ...workers.sources.io_pool import READERS
 from ..ledger.stage_record import AWAITED
 
@@ -23,13 +21,12 @@ Decoding keeps a processor busy, so that more would only fill memory; allocators
 """
 
 
-def most_read(room: int, threads: int, piece: int, near: bool) -> int:
-    """Return how many batches of a rank may wait for what they read, or compute with it, at a time.
+def most_read(room: int, threads: int, near: bool) -> tuple[int, int]:
+    """Return how many batches of a rank may read at any rate, or compute with it, and how many bytes more may.
 
-    `room` is the bytes of its arena, `piece` what a batch reads, `near` whether of files on this host.
+    `room` is the bytes of its arena, `near` whether they read files on this host.
     """
-    most = min(room // 4, NEAR_BYTES if near else room)
-    return max(2, threads + (not near), min(READERS, most // max(1, piece)))
+    return max(2, threads + (not near)), min(room // 4, NEAR_BYTES if near else room)
 
 
 class Readings:
@@ -45,7 +42,7 @@ class Readings:
 
     def __init__(self, arenas: Sequence[ArenaAllocator], threads: Sequence[int]) -> None:
         self._arenas, self._threads = arenas, threads
-        self.counts = [0] * len(arenas)
+        self.counts, self.bytes = [0] * len(arenas), [0] * len(arenas)
 
     def allows(self, rank: int, record: StageRecord) -> bool:
         """Tell whether a rank may have one more of a stage: what it reads has no place in its arena."""
@@ -55,7 +52,26 @@ class Readings:
         near = bool(read) and all(
             data is not None and data.near for data in read
         )  # what the driver reads has no inputs
-        return self.counts[rank] < most_read(self._arenas[rank].size, self._threads[rank], bytes_read(record), near)
+        few, most = most_read(self._arenas[rank].size, self._threads[rank], near)
+        count = self.counts[rank]
+        return count < few or (count < READERS and self.bytes[rank] + record.bytes_read <= most)
+
+    def begin(self, batch: Batch) -> None:
+        """Note that a batch is given out."""
+        self._count(batch, 1)
+
+    def end(self, batch: Batch) -> None:
+        """Note that a batch has ended."""
+        self._count(batch, -1)
+
+    def _count(self, batch: Batch, more: int) -> None:
+        if batch.record.slow:
+            self.counts[batch.rank] += more
+            self.bytes[batch.rank] += more * batch.record.bytes_read * len(batch.tasks)
+
+    def lose(self, rank: int) -> None:
+        """Note that a rank is lost, with all that it was given."""
+        self.counts[rank] = self.bytes[rank] = 0
 
     def siblings(self, record: StageRecord) -> set[StageRecord]:
         """Return the stages that read the same sources as one does, where these are slow."""
@@ -70,12 +86,6 @@ class Readings:
             return record
         ready = [each for each in self.siblings(record) if each.lengths.get(rank)]
         return min(ready, key=lambda each: (each.queues[rank][0][0] / each.ntasks, -each.number), default=record)
-
-
-def bytes_read(record: StageRecord) -> int:
-    """Return about how many bytes a task reads of slow sources."""
-    stage = record.stage
-    return stage.domain.largest * stage.dtype.itemsize * int(np.prod(stage.groups)) if record.slow else 0
 
 
 def find_ahead(ledger: Ledger, late: Sequence[bool]) -> list[Batch]:

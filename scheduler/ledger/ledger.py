@@ -453,7 +453,7 @@ class Ledger:
         self._number += 1
         batch = Batch(self._number, rank, record, tasks, offsets)
         self.batches[batch.number] = self.given[rank][batch.number] = batch
-        self.readings.counts[rank] += record.slow
+        self.readings.begin(batch)
         self.gangs.counts[rank] += record.stage.gang is not None
         record.state[tasks] = ChunkState.RUNNING
         record.owner[tasks] = rank
@@ -489,7 +489,7 @@ class Ledger:
         batch = self.batches.pop(number, None)
         if batch is not None:
             del self.given[batch.rank][number]
-            self.readings.counts[batch.rank] -= batch.record.slow
+            self.readings.end(batch)
             self.gangs.counts[batch.rank] -= batch.record.stage.gang is not None
             batch.record.nrunning -= len(batch.tasks)
         return batch
@@ -625,7 +625,8 @@ class Ledger:
             again += record.count_blocks(tasks)
             self._refused.append((record, tasks))
             self._deactivate(record)
-        self.given[rank], self.readings.counts[rank], self.gangs.counts[rank] = {}, 0, 0
+        self.given[rank], self.gangs.counts[rank] = {}, 0
+        self.readings.lose(rank)
         for record in list(self.holding):
             stored = record.stored_on(rank)
             lost += record.count_blocks(stored)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...graph.few import add_each, distinct
+from ...workers.memory.footprint import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -112,6 +113,14 @@ class StageRecord:
     def ntasks(self) -> int:
         """Number of tasks."""
         return self.stage.ntasks
+
+    @cached_property
+    def bytes_read(self) -> int:
+        """Bytes that are decoded for a task, of slow sources."""
+        if self.stage.data is not None:  # the driver reads it
+            return int(self.bytes[0]) if self.slow else 0
+        data = {edge.record.stage.token: edge.record.stage.data for edge in self.inputs if edge.record.slow}
+        return read_bytes(self.stage, {token: each for token, each in data.items() if each is not None})
 
     @property
     def complete(self) -> bool:

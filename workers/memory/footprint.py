@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...graph.chunks.axismap import Fixed, Slice
 from ...graph.chunks.block_reads import ByBlock
@@ -17,18 +19,20 @@ from ...graph.kinds.mapping import BlockFunction, MapBlocks
 from ...graph.kinds.move import Move
 from ...graph.kinds.source import Random
 from ...graph.kinds.view import View
-from ...graph.lowering.program import Apply, Call, Generate, Load, Product
+from ...graph.lowering.program import Apply, Call, Fused, Generate, Load, Product
 from ..kernels.blocks import block_function, fills, room_of
 from ..kernels.interpreter.tile_regions import TILE
 from ..kernels.reductions import is_folded, kernel_of
+from ..rank.inputs import list_read
 from .scratch import passing_bytes, tile_scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ...graph.chunks.grid import Grid
     from ...graph.kinds.reduction import Level
     from ...graph.kinds.source import HostData
+    from ...graph.lowering.program import Value
     from ...graph.lowering.stage import Stage
 
 LITTLE, LEAST, EACH = 1 << 20, 1 << 17, 1 << 10
@@ -119,11 +123,48 @@ def _lies_there(stage: Stage, number: int) -> bool:
 
 
 def read_bytes(stage: Stage, sources: Mapping[str, HostData]) -> int:
-    """Return the bytes that I/O threads have read for one task before it begins."""
-    slow = [i for i, token in enumerate(stage.inputs) if token in sources and sources[token].slow]
-    return sum(
-        2 * _read(stage, v) for v in stage.program.values if isinstance(v, Load) and any(i in slow for i in v.inputs)
-    )
+    """Return the bytes of slow sources that are decoded for one task: whole stored chunks, however little it takes."""
+    slow = {i: sources[token] for i, token in enumerate(stage.inputs) if token in sources and sources[token].slow}
+    if not slow or not stage.ntasks:
+        return 0
+    spans = {
+        (number, block, _span(stage.input_grids[number], block, take, slow[number].stored))
+        for number, block, take in list_read(stage, np.array([stage.ntasks // 2]))
+        if number in slow
+    }
+    itemsizes = _itemsizes(stage.program.values)
+    return sum(itemsizes[number] * math.prod(map(len, span)) for number, _, span in spans)
+
+
+def _itemsizes(values: Sequence[Value]) -> dict[int, int]:
+    """Return the bytes of an element of each input that values are computed from."""
+    sizes: dict[int, int] = {}
+    for value in values:
+        if isinstance(value, Load):
+            sizes |= dict.fromkeys(value.inputs, value.dtype.itemsize)
+        for operand in value.operands if isinstance(value, Product) else ():
+            if isinstance(operand, Fused):
+                sizes |= _itemsizes(operand.program.values)
+            else:
+                sizes[operand] = value.dtype.itemsize
+    return sizes
+
+
+def _span(grid: Grid, block: int, take: tuple[Any, ...], chunks: Sequence[int] | None) -> tuple[range, ...]:
+    """Return what is decoded where something is taken of a block: along each axis, to the borders of stored chunks."""
+    spans: list[range] = []
+    begins = [s.start for s in grid.block_slices(block)]
+    lengths = grid.block_shape(block)
+    picks = (*(slice(None),) * (len(lengths) - len(take)), *take)
+    for begin, n, length, pick, chunk in zip(
+        begins, lengths, grid.shape, picks, chunks or (1,) * len(lengths), strict=True
+    ):
+        positions = range(*pick.indices(n)) if isinstance(pick, slice) else np.atleast_1d(pick)
+        if not len(positions):
+            return ()
+        first, last = begin + int(min(positions)), begin + int(max(positions))
+        spans.append(range(first // chunk * chunk, min(length, (last // chunk + 1) * chunk)))
+    return tuple(spans)
 
 
 def _block(grid: Grid, itemsize: int) -> int:

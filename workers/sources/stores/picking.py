@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 DENSE = 4
 """One position in so many is wanted at least, where all between the first and the last are read."""
+SPARSE = 2
+"""What takes one position in so many, or fewer, of all that was read is copied, so that the rest can go."""
 
 
 def read_picked(
@@ -85,10 +87,10 @@ def _runs(pick: range | Array, near: int) -> list[_Run]:
 
 
 def _take(fetch: Callable[[tuple[slice, ...]], Array], where: tuple[slice, ...], parts: tuple[_Run, ...]) -> Array:
-    read = fetch(tuple(slice(s.start + p[0], s.start + p[1]) for s, p in zip(where, parts, strict=True)))
+    whole = read = fetch(tuple(slice(s.start + p[0], s.start + p[1]) for s, p in zip(where, parts, strict=True)))
     for axis, (_, _, _, taken) in enumerate(parts):
         if isinstance(taken, slice):
             read = read[(*(slice(None),) * axis, taken)] if taken != slice(None) else read
         else:
             read = np.take(read, taken, axis)
-    return read
+    return read.copy() if SPARSE * read.nbytes <= whole.nbytes and read.base is not None else read
