@@ -61,11 +61,15 @@ class Contract(Op):
         index = domain.index(block)
         part, index = (index[0], index[1:]) if self.split > 1 else (0, index)
         where = dict(zip(self.out, index, strict=True))
-        counts = self.inner_counts(left)
-        total, span = math.prod(counts), self.span(left)
+        summed = self.summed
+        counts = [left.counts[self.left.index(label)] for label in summed]
+        total = math.prod(counts)
+        span = -(-total // self.split)
         pairs: list[tuple[int, int]] = []
         for k in range(part * span, min(total, (part + 1) * span)):
-            where |= dict(zip(self.summed, (int(i) for i in np.unravel_index(k, counts)), strict=True))
+            rest = k
+            for label, count in zip(reversed(summed), reversed(counts), strict=True):
+                rest, where[label] = divmod(rest, count)
             pairs.append((left.number([where[a] for a in self.left]), right.number([where[a] for a in self.right])))
         return pairs
 

@@ -89,6 +89,13 @@ def test_reductions_along_axes_have_the_interpreters_bits(runs, shape, chunks, h
     compare(runs, lambda: [getattr(a, head)(axis=axis) for head in ("argmin", "argmax") for axis in axes])
 
 
+def test_results_beyond_an_axis_of_one_element(runs):
+    a = wr.from_array(numbers((4, 1, 400, 350), "f8", True), chunks=(4, 1, 400, 350)).persist()
+    compare(runs, lambda: [getattr(a, head)(axis=(0, 1)) for head in HEADS])
+    runs.update(courses=0, tiles=0)
+    compare(runs, lambda: [getattr(wr, head)(a, axis=0) for head in (*SOME, *HEADS)])
+
+
 def test_first_extremes_of_equal_ones(runs):
     draw = np.random.default_rng(1)
     x = draw.integers(0, 7, (500, 300)).astype("i4")
@@ -193,6 +200,8 @@ def test_small_blocks_make_no_course(runs):
         ((300, 602), (300, 301)),
         ((400, 500, 2), (400, 500, 1)),
         ((400, 300, 5), (400, 300, 2)),
+        ((6, 1, 400, 350), (3, 1, 400, 350)),
+        ((2, 3, 400, 350), (1, 3, 400, 350)),
     ],
 )
 def test_random_numbers_are_drawn_tile_by_tile(runs, shape, chunks):
@@ -216,6 +225,16 @@ def test_random_numbers_are_drawn_tile_by_tile(runs, shape, chunks):
                 found = [np.asarray(x) for x in wr.compute(each, each.sum(), each.std(axis=0))]
             assert [a.tobytes() for a in wanted] == [a.tobytes() for a in found]
             assert runs["courses"]
+
+
+def test_parts_of_random_numbers_are_drawn_tile_by_tile(runs):
+    def make():
+        draw = wr.random.default_rng(1)
+        a, b = (draw.random((1200, 1000), chunks=(400, 500)) for _ in range(2))
+        n = draw.standard_normal((3, 400, 500), chunks=(1, 400, 500))
+        return [(a[1:, 1:] - b[:-1, :-1]).sum(axis=0), a[3:].sum(axis=0), (n[1:] - n[:-1]).std(), n[1]]
+
+    compare(runs, make)
 
 
 def test_integers_and_exponentials_are_made_without_the_interpreter(runs):

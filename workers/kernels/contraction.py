@@ -8,6 +8,7 @@ aren't copied, and the bits tell nothing of where the operands lay.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ...graph.kinds.contraction import Contract
 
 Array = np.ndarray[Any, Any]
-PANEL = 1 << 17
+PANEL = 1 << 19
 """Elements of both operands that are multiplied at once, where these are narrow."""
 NARROW = 1 << 9
 """Rows and columns of the result, together, up to which operands are narrow."""
@@ -72,15 +73,10 @@ class Lying:
 
 def contract(op: Contract, pairs: Iterable[tuple[Block, Block]], out: Array) -> None:
     """Compute `out = sum of left * right` over pairs of blocks; each operand is brought to one layout first."""
-    batch = [label for label in op.out if label in op.left and label in op.right]
-    rows = [label for label in op.out if label not in op.right]
-    columns = [label for label in op.out if label not in op.left]
-    order = [*batch, *rows, *columns]
-    plain = order == list(op.out) and out.flags.c_contiguous
+    order, along, across, behind = _layouts(op)
+    plain = order == op.out and out.flags.c_contiguous
     total = np.empty((0, 0, 0), out.dtype)
-    along, across = (_Layout(op.left, groups, "a") for groups in ((batch, op.summed, rows), (batch, rows, op.summed)))
-    behind = _Layout(op.right, (batch, op.summed, columns), "b")
-    is_own = not batch and len(op.left) == len(op.right) == 2 and across.is_matrix != behind.is_matrix
+    is_own = len(op.out) == len(op.left) == len(op.right) == 2 and across.is_matrix != behind.is_matrix
     number = -1
     for number, (left, right, narrow) in enumerate(panel for pair in pairs for panel in _panels(op, *pair)):
         if is_own and left is right and min(left.shape) >= LARGE:  # BLAS makes half of it, to the other half's bits
@@ -107,6 +103,19 @@ def contract(op: Contract, pairs: Iterable[tuple[Block, Block]], out: Array) -> 
         sizes = dict(zip(op.out, out.shape, strict=True))
         product = total.reshape([sizes[label] for label in order])
         np.copyto(out, product.transpose([order.index(label) for label in op.out]))
+
+
+@lru_cache(maxsize=256)
+def _layouts(op: Contract) -> tuple[tuple[int, ...], _Layout, _Layout, _Layout]:
+    """Return the labels of the result as a product has them, and how operands are brought to order.
+
+    That are the left one's ways, summed axes before its rows and behind them, and the right one's.
+    """
+    batch = [label for label in op.out if label in op.left and label in op.right]
+    rows = [label for label in op.out if label not in op.right]
+    columns = [label for label in op.out if label not in op.left]
+    along, across = (_Layout(op.left, groups, "a") for groups in ((batch, op.summed, rows), (batch, rows, op.summed)))
+    return (*batch, *rows, *columns), along, across, _Layout(op.right, (batch, op.summed, columns), "b")
 
 
 class _Layout:

@@ -27,7 +27,8 @@ def generate(source: Source, shape: tuple[int, ...], origin: Array, out: Array) 
     out : array
         C-contiguous; all blocks have one shape.
     """
-    source, shape, origin, out = _unshifted(source, shape, origin, out)
+    source, shape, origin, extents = unshift(source, shape, origin, out.shape[1:])
+    out = out.reshape(len(out), *extents)
     seen = source
     while isinstance(seen, View):
         seen = seen.source
@@ -41,23 +42,23 @@ def generate(source: Source, shape: tuple[int, ...], origin: Array, out: Array) 
         _fill(source, shape, [_positions(origin, out.shape, axis) for axis in range(len(shape))], out)
 
 
-def _unshifted(
-    source: Source, shape: tuple[int, ...], origin: Array, out: Array
-) -> tuple[Source, tuple[int, ...], Array, Array]:
-    """Return what a view that only shifts is of, and which of its elements are asked for."""
+def unshift(
+    source: Source, shape: tuple[int, ...], origin: Array, extents: tuple[int, ...]
+) -> tuple[Source, tuple[int, ...], Array, tuple[int, ...]]:
+    """Return what a view that only shifts is of, its shape, and where the blocks of it begin and how long they are."""
     while isinstance(source, View):
         view = source
         shifts = shift_of(view.op) if isinstance(view.op, Move) else None
         if shifts is None:
             break
-        extents = [1 if a is None else out.shape[a + 1] for a, _ in shifts]
-        if len(out) * math.prod(extents) != out.size:  # along other axes it is repeated
+        lengths = tuple([1 if a is None else extents[a] for a, _ in shifts])
+        if math.prod(lengths) != math.prod(extents):  # along other axes it is repeated
             break
         still = np.zeros(len(origin), np.int64)
         columns = [(still if a is None else origin[:, a]) + by for a, by in shifts]
         origin = np.stack(columns, axis=1) if columns else origin[:, :0]
-        source, shape, out = view.source, view.shape, out.reshape(len(out), *extents)
-    return source, shape, origin, out
+        source, shape, extents = view.source, view.shape, lengths
+    return source, shape, origin, extents
 
 
 def _fill(source: Source, shape: tuple[int, ...], positions: list[Array], out: Array) -> None:

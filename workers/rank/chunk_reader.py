@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 HOST = -2
 """Owner of chunks that lie in the user's own array or file."""
+_LISTED = 16
+"""Offsets that are compared as a list, which is faster where they are few."""
 _DENSE = 4
 """Positions in files that are this close on average are read with all that is between them."""
 
@@ -103,8 +105,12 @@ def spacing(offsets: Index) -> int | None:
     """Return the distance between offsets that ascend by one distance, else None."""
     if len(offsets) < 2:
         return None
-    steps = np.diff(offsets)
-    return int(steps[0]) if steps[0] > 0 and not np.ptp(steps) else None
+    first, second = offsets[:2].tolist()
+    step: int = second - first
+    wanted = range(first, first + step * len(offsets), step) if step > 0 else ()
+    if len(offsets) <= _LISTED:
+        return step if offsets.tolist() == list(wanted) else None
+    return step if step > 0 and bool((offsets[1:] - offsets[:-1] == step).all()) else None
 
 
 def view_strided(

@@ -5,12 +5,13 @@ That are Box and Muller's loop with NumPy's logarithm, products for integers, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .....graph.kinds.source import Random
+from .....graph.kinds.view import View
 from ..draws.drawing import (
     NARROW,
     WORK,
@@ -39,8 +40,11 @@ NOWHERE = np.zeros(0, np.uint64)
 
 
 def is_drawn(step: Generate) -> bool:
-    """Whether a value is random numbers."""
-    return isinstance(step.source, Random)
+    """Whether a value is random numbers, or a part of them."""
+    source = step.source
+    while isinstance(source, View):
+        source = source.source
+    return isinstance(source, Random)
 
 
 @dataclass(frozen=True)
@@ -67,36 +71,31 @@ class Drawn:
         NotCourse
             Where they aren't runs in the block's order, or are drawn otherwise.
         """
-        from ...randoms import draws_of
         from ...randoms.draws import Draws, find_even_runs, run_starts
+        from ...sources import unshift
 
-        source = step.source
         whole = step.axes == tuple(range(len(frame.shape))) and step.shape == frame.stage.domain.shape
+        source, shape, origins, extents = unshift(step.source, step.shape, frame.origins, frame.shape)
         if not isinstance(source, Random) or not _is_taken(source.distribution, step.dtype) or not whole:
             raise NotCourse("values that are generated")
         name = Draws(source.key, source.jump, NOWHERE, 1).name(1)
-        origins = frame.origins.tolist()
-        even_runs = find_even_runs(step.shape, origins[0], frame.shape, source.offset)
-        if even_runs is not None and even_runs[1] <= cut.tile:
-            _, length, _, apart = even_runs
-            _check_whole(length, cut)
-            first = run_starts(step.shape, frame.origins, (1,) * len(frame.shape), source.offset)
-            tiles = np.arange(cut.groups)[:, None] * cut.group + np.arange(cut.tiles) * cut.tile
-            runs = (tiles.reshape(-1) // length).astype(np.uint64)
-            table = np.empty((len(origins), tiles.size, 2), np.uint64)
-            table[:, :, 0] = first[:, None] + runs * np.uint64(apart)
-            table[:, :, 1] = apart
-            begins = first[:, None] + np.arange(4, dtype=np.uint64) * np.uint64(apart)
-            return Drawn(source, table, length, int((begins & np.uint64(3)).max()), name, True)
-        draws = draws_of(source.key, source.jump, source.offset, step.shape, frame.origins, frame.shape)
-        begins = draws.starts.reshape(len(frame.blocks), -1)
-        starts, length = replace(draws, starts=begins[0]).even_runs
-        if ((begins - begins[:, :1]) != begins[0] - begins[0, 0]).any():
-            raise NotCourse("runs that lie otherwise in each block")
-        starts = starts + (begins[:, :1] - begins[0, 0])
-        if length > cut.tile and length == cut.group:
-            pieces = np.arange(cut.tiles, dtype=np.uint64) * np.uint64(cut.tile)
-            starts = (starts[:, :, None] + pieces).reshape(len(starts), -1)
+        even_runs = find_even_runs(shape, origins[0].tolist(), extents, source.offset)
+        if even_runs is not None:
+            _, length, count, apart = even_runs
+            first = run_starts(shape, origins, (1,) * len(shape), source.offset)
+            if length <= cut.tile:
+                return _draw_even_runs(source, first, length, apart, name, cut)
+            starts = first[:, None] + np.arange(count, dtype=np.uint64) * np.uint64(apart)
+        else:
+            begins = run_starts(shape, origins, extents, source.offset).reshape(len(frame.blocks), -1)
+            starts, length = Draws(source.key, source.jump, begins[0], extents[-1]).even_runs
+            if ((begins - begins[:, :1]) != begins[0] - begins[0, 0]).any():
+                raise NotCourse("runs that lie otherwise in each block")
+            starts = starts + (begins[:, :1] - begins[0, 0])
+        if length > cut.tile and length % cut.group == 0:  # a run goes over one group of tiles or several
+            groups = np.arange(length // cut.group, dtype=np.uint64) * np.uint64(cut.group)
+            pieces = groups[:, None] + np.arange(cut.tiles, dtype=np.uint64) * np.uint64(cut.tile)
+            starts = (starts[:, :, None] + pieces.reshape(-1)).reshape(len(starts), -1)
         else:
             _check_whole(length, cut)
         return Drawn(source, starts, length, int((starts & np.uint64(3)).max()), name, False)
@@ -105,6 +104,18 @@ class Drawn:
     def key(self) -> tuple[int, int, bool]:
         """What a course depends on beside the source."""
         return self.length, self.cut, self.even
+
+
+def _draw_even_runs(source: Random, first: Array, length: int, apart: int, name: tuple[int, ...], cut: Cut) -> Drawn:
+    """Return the draws of blocks of runs that are equally far apart, and no longer than a tile."""
+    _check_whole(length, cut)
+    tiles = np.arange(cut.groups)[:, None] * cut.group + np.arange(cut.tiles) * cut.tile
+    runs = (tiles.reshape(-1) // length).astype(np.uint64)
+    table = np.empty((len(first), tiles.size, 2), np.uint64)
+    table[:, :, 0] = first[:, None] + runs * np.uint64(apart)
+    table[:, :, 1] = apart
+    begins = first[:, None] + np.arange(4, dtype=np.uint64) * np.uint64(apart)
+    return Drawn(source, table, length, int((begins & np.uint64(3)).max()), name, True)
 
 
 def _is_taken(distribution: str, dtype: np.dtype[Any]) -> bool:

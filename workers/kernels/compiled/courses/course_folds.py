@@ -71,7 +71,7 @@ class TileFold:
             wide = LANES // max(1, width)
             beside = wide if axes == (0,) and len(shape) > 1 and wide > 1 else 1
             return TileFold(cut, axes, -1, width, group, 0, first, beside=beside)
-        if cut.axis != high or before > 1:
+        if before > 1 or math.prod(shape[high : cut.axis]) > 1:
             raise NotCourse("results that are cut")
         return TileFold(cut, axes, 1, cut.tile, 0, cut.tile, FIRST_GROUP)
 
