@@ -25,7 +25,7 @@ from ..workers.config import config
 from ..workers.sources.file_arrays import source_of
 from ..workers.sources.source_objects import travelling
 from ..workers.sources.stores.stand_in import StandIn
-from .storage import CHANGES, follow
+from .storage import CHANGES, TRACED, follow, note_made, note_write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +66,8 @@ class ArrayBase:
         self._unsized: Unsized | None = None
         self._storage: Storage | None = None  # what it shares with views
         self._steps: Steps = ()  # from that to its own elements
+        if TRACED:
+            note_made(self)
 
     @property
     def expr(self) -> Expr:
@@ -101,6 +103,7 @@ class ArrayBase:
         """Have the elements of another array, be its size known or not."""
         with CHANGES:
             if other._unsized is not None and self._storage is None:
+                note_write(self)
                 self._expr, self._unsized = None, other._unsized
                 return
         self.expr = other.expr
@@ -108,6 +111,7 @@ class ArrayBase:
     def _detach(self, value: Expr) -> None:
         """Have elements of its own, in whatever shape."""
         with CHANGES:
+            note_write(self)
             self._expr, self._unsized, self._storage, self._steps = value, None, None, ()
             value.note_holder(self)
 
@@ -139,6 +143,7 @@ class ArrayBase:
             now = self._expr if storage is None else storage.expr
             if self._storage is not storage or self._steps is not steps or now is not known:
                 return False
+            note_write(self)
             if storage is not None:
                 storage.set(root)
                 if not further and (not steps or value.grid == steps[-1].grid):  # further steps start there
@@ -192,6 +197,7 @@ class ArrayBase:
                 if shaped._storage is not self._storage:
                     why = "shape: elements would be copied; write x = x.reshape(shape)"
                     raise AttributeError(why, name="shape", obj=self)
+                note_write(self)
                 self._expr, self._steps = shaped._expr, shaped._steps
                 return
 
@@ -299,6 +305,8 @@ def wrap_unsized(unsized: Unsized) -> Array:
     """Return the array of what is known before its size is."""
     array = _class[0].__new__(_class[0])
     array._expr, array._unsized, array._storage, array._steps = None, unsized, None, ()
+    if TRACED:
+        note_made(array)
     return array
 
 

@@ -8,11 +8,16 @@ view was taken has no storage.
 
 Which results are views is NumPy's own answer: functions that give views there say so (`views.gives_view`), and where
 that depends on strides, NumPy is asked for an array of the same strides without any memory (`copies`).
+
+While a function is traced it is given arrays that stand for others. An array that was there before must keep nothing
+that is made of these: what is written to it is noted, and undone in the end (`OuterWrites`).
 """
 
 from __future__ import annotations
 
+import os
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
@@ -28,7 +33,7 @@ from ..graph.kinds.move import Move
 from ..graph.kinds.reshape import Reshape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from ..graph.chunks.grid import Grid
 
@@ -92,6 +97,10 @@ class Storage:
         self._arrays = [each for each in self._arrays if each() is not None]
         self._current = [each for each in self._current if each() is not None]
         self._most = 2 * len(self._arrays) + MANY
+
+    def arrays(self) -> list[Any]:
+        """Return the arrays that show its elements."""
+        return [array for each in self._arrays if (array := each()) is not None]
 
     def is_shared(self, array: Any) -> bool:
         """Whether another array than this one shows its elements; `CHANGES` is held."""
@@ -221,3 +230,89 @@ def _lay(layout: np.ndarray[Any, Any], op: Move, shape: tuple[int, ...]) -> np.n
     part: np.ndarray[Any, Any] = layout[(*key, ...)]
     part = part.transpose(np.argsort(order))
     return part[(*[slice(None) if axis in order else None for axis in range(len(shape))], ...)]
+
+
+class OuterWrites:
+    """Arrays that one thread writes to and that others than the function have made, as they were before."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.where = ""
+        """The user's line that wrote first; empty: none did."""
+        self._made: dict[int, ref[Any]] = {}
+        self._arrays: dict[int, tuple[Any, Any]] = {}
+        self._storages: dict[int, tuple[Storage, Expr]] = {}
+
+    def note_made(self, array: Any) -> None:
+        """Note that the function has made an array."""
+        self._made[id(array)] = ref(array)
+
+    def note_write(self, array: Any) -> None:
+        """Note that an array is about to be written to; `CHANGES` is held."""
+        storage = array._storage
+        shown = [array, *(() if storage is None else storage.arrays())]
+        before = [each for each in shown if not self._is_made(each)]
+        if not before:
+            return
+        self.where = self.where or origin.find_origin().where or "an unknown line"
+        for each in before:
+            self._arrays.setdefault(id(each), (each, (each._expr, each._unsized, each._storage, each._steps)))
+        if storage is not None:
+            self._storages.setdefault(id(storage), (storage, storage.expr))
+
+    def undo(self) -> None:
+        """Have arrays be what they were."""
+        with CHANGES:
+            for storage, expr in self._storages.values():
+                storage.set(expr)
+            for array, state in self._arrays.values():
+                array._expr, array._unsized, array._storage, array._steps = state
+                if array._storage is not None and array._expr is not None:
+                    array._storage.add(array)
+
+    def _is_made(self, array: Any) -> bool:
+        own = self._made.get(id(array))
+        return own is not None and own() is array
+
+
+TRACED: list[OuterWrites] = []
+"""Of functions that are being traced, the innermost last."""
+
+
+def traced_here() -> list[OuterWrites]:
+    """Return those of the functions that this thread traces."""
+    if not TRACED:
+        return []
+    thread = threading.get_ident()
+    return [each for each in TRACED if each.thread == thread]
+
+
+def note_made(array: Any) -> None:
+    """Note that an array is made."""
+    for each in traced_here():
+        each.note_made(array)
+
+
+def note_write(array: Any) -> None:
+    """Note that an array is about to be written to; `CHANGES` is held."""
+    for each in traced_here():
+        each.note_write(array)
+
+
+@contextmanager
+def undoing_outer_writes() -> Generator[OuterWrites]:
+    """While a function is traced by this thread: what it writes to arrays from outside is noted, and undone."""
+    writes = OuterWrites()
+    TRACED.append(writes)
+    try:
+        yield writes
+    finally:
+        TRACED.remove(writes)
+        writes.undo()
+
+
+def _forked() -> None:
+    TRACED[:] = traced_here()  # other threads are gone, and later ones may have their numbers
+
+
+os.register_at_fork(after_in_child=_forked)

@@ -60,7 +60,8 @@ def jit(function: Callable[..., Any] | None = None, *, static: int | str | tuple
     in ``range(n)``, the function is traced for each of its values.
 
     While a function is traced it runs, perhaps more than once: what it prints, or changes elsewhere, happens then and
-    not in later calls, and arrays that it takes from outside are what they were.
+    not in later calls, and arrays that it takes from outside are what they were. If it writes to arrays from outside,
+    or changes lists and dicts that it is given, each call is one of the function itself.
 
     Examples
     --------

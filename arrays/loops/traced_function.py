@@ -13,22 +13,21 @@ If tracing fails so, integers, and then all numbers, are taken as they are: a ca
 from __future__ import annotations
 
 import functools
-import traceback
 import types
-import warnings
 from collections import OrderedDict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.elementwise import NumberInput
+from ...workers.public_api import warn
 from ..base import ArrayBase, wrap
+from ..storage import traced_here, undoing_outer_writes
 from .arguments import AS_THEY_ARE, NUMBERS, PLAIN, ArgumentReader, Static
 from .structures import LEAF, take_apart
 from .traced_call import Result, TracedCall
-from .tracing import NeedsValues, capture, placeholder
+from .tracing import capture, placeholder, raise_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -62,6 +61,8 @@ class TracedFunction:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Return what the function returns."""
+        if traced_here():  # it is a part of what is traced, whose numbers and arrays have no values
+            return self._function(*args, **keywords)
         arguments = self._reader.read(args, keywords)
         if arguments is None:
             return self._function(*args, **keywords)
@@ -89,29 +90,39 @@ class TracedFunction:
             try:
                 call = self._trace_once(arguments, AS_THEY_ARE[level])
                 break
-            except Exception as error:
+            except Exception:
                 if not more:
-                    if (cause := _find_cause(error)) is not None:
-                        raise NeedsValues(f"{cause}; at {_user_line(error)}") from error
                     raise
             level += 1
         self.traces += 1
         if self.traces == MANY_TRACES + 1:
-            warnings.warn(
+            warn(
                 f"{self._reader.operation} was traced for the {self.traces}th time: shapes, dtypes, chunks or values "
                 "that aren't inputs differ from call to call; each time costs what calling the function costs",
                 RuntimeWarning,
-                stacklevel=4,
             )
         return call, level
 
     def _trace_once(self, arguments: Arguments, as_they_are: tuple[type, ...]) -> TracedCall | None:
-        leaves = list(arguments.leaves)
-        inputs = {*NUMBERS} - {*as_they_are}
+        """Call the function; return None where calls are to be calls of it: it changes more than its arguments."""
+        leaves, inputs = arguments.leaves, {*NUMBERS} - {*as_they_are}
         numbers = [(k, NumberInput(leaf)) for k, leaf in enumerate(leaves) if type(leaf) in inputs]
+        stands_for = {k: placeholder("jit", leaves[k].expr.grid, leaves[k].dtype) for k in arguments.arrays}
+        with undoing_outer_writes() as writes:
+            try:
+                call = self._record(arguments, numbers, stands_for)
+            except Exception:
+                raise_refusal(stands_for.values())  # which that came of
+                raise
+        return None if writes.where else call
+
+    def _record(
+        self, arguments: Arguments, numbers: list[tuple[int, NumberInput]], stands_for: dict[int, Expr]
+    ) -> TracedCall | None:
+        """Call the function with what stands for its arguments; return what it makes of that."""
+        leaves = list(arguments.leaves)
         for k, number in numbers:
             leaves[k] = number
-        stands_for = {k: placeholder("jit", leaves[k].expr.grid, leaves[k].dtype) for k in arguments.arrays}
         arrays = {id(arguments.leaves[k]): wrap(stands) for k, stands in stands_for.items()}
         leaves = [arrays.get(id(leaf), leaf.value if isinstance(leaf, Static) else leaf) for leaf in leaves]
         args, keywords = arguments.structure.build(leaves)
@@ -182,17 +193,3 @@ def _remember(known: OrderedDict[Hashable, Any], name: Hashable, value: object) 
     known[name] = value
     if len(known) > MOST_TRACES:
         known.popitem(last=False)
-
-
-def _find_cause(error: BaseException | None) -> NeedsValues | None:
-    """Return the error that values were needed, where that is what another error comes of."""
-    while error is not None and not isinstance(error, NeedsValues):
-        error = error.__cause__ or error.__context__
-    return error
-
-
-def _user_line(error: BaseException) -> str:
-    """Return the last line of the user's on the way to where an error was raised."""
-    own = str(Path(__file__).parents[2])
-    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(own)]
-    return f"{lines[-1].filename}:{lines[-1].lineno}" if lines else "an unknown line"

@@ -7,13 +7,15 @@ What would need values, a recipe or a truth, finds none: a placeholder has a rec
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError
 from ...graph.expr import names
 from ...graph.expr.expr import Expr, Op, rewrite, walk
+from ...graph.expr.origin import find_origin
 from ...graph.kinds.deferred import Deferred
 from ...graph.kinds.elementwise import Elementwise, NumberInput, Scalar
 from ...graph.kinds.gang import Gang
@@ -22,6 +24,7 @@ from ...graph.kinds.source import Full, Host, HostData
 from ...workers.shared.pages.additions import IN_LOOP
 from ..base import ArrayBase, as_array, wrap
 from ..chunking.rechunk import regrid
+from ..storage import undoing_outer_writes
 from .structures import Structure, arrange, take_apart
 
 if TYPE_CHECKING:
@@ -38,6 +41,8 @@ class TracedArray(Deferred):
     """What stands for an array while a loop's body is traced."""
 
     number: int = 0
+    refusals: list[NeedsValues] = field(default_factory=list["NeedsValues"], compare=False, metadata={"token": False})
+    """One for each time that its values were asked for, whatever came of it."""
 
 
 class NeedsValues(ArgumentError):
@@ -49,13 +54,44 @@ def placeholder(operation: str, grid: Grid, dtype: Any) -> Expr:
 
     def refuse() -> Generator[Any, Any, Any]:
         yield from ()
-        raise NeedsValues(
-            f"{operation}: a function needs values while it is traced, which are known only when it runs; expected "
-            "operations that stay lazy: no `if`, `float()`, `compute` of what it is given; wr.where chooses elements, "
-            "wr.while_loop goes on as long as a condition holds"
+        where = find_origin().where
+        refusals.append(
+            NeedsValues(
+                f"{operation}: a function needs values while it is traced, which are known only when it runs; expected "
+                "operations that stay lazy: no `if`, `float()`, `compute` of what it is given; wr.where chooses "
+                f"elements, wr.while_loop goes on as long as a condition holds{'; at ' if where else ''}{where}"
+            )
         )
+        raise refusals[-1]
 
-    return Expr(TracedArray(operation, refuse, (), names.number("placeholder")), (), grid, dtype)
+    refusals: list[NeedsValues] = []
+    return Expr(TracedArray(operation, refuse, (), names.number("placeholder"), refusals), (), grid, dtype)
+
+
+def raise_refusal(stands: Iterable[Expr]) -> None:
+    """Raise the first refusal of a value that was asked for: what a function did after it counts for nothing.
+
+    Raises
+    ------
+    NeedsValues
+        There was one, even if the function has caught it.
+    """
+    for each in stands:
+        assert isinstance(each.op, TracedArray)
+        for error in each.op.refusals:
+            raise error
+
+
+@contextmanager
+def _tracing(operation: str) -> Generator[None]:
+    """While a loop's body is called: refuse what it writes to arrays from outside."""
+    with undoing_outer_writes() as writes:
+        yield
+    if writes.where:
+        raise ArgumentError(
+            f"{operation}: a function writes to an array from outside, at {writes.where}; expected that it returns "
+            "what it makes, and carries arrays that it changes"
+        )
 
 
 @dataclass(frozen=True)
@@ -121,9 +157,10 @@ def trace_body(
 ) -> Trace:
     """Call a loop's body once; `counter` is the first step's number where the body takes it."""
     stands = [placeholder(operation, a.expr.grid, a.dtype) for a in first]
-    x = structure.build([wrap(e) for e in stands])
     count = [] if counter is None else [placeholder(operation, counter.expr.grid, counter.dtype)]
-    results = arrange(body(*[wrap(e) for e in count], x), structure)
+    with _tracing(operation):
+        returned = body(*map(wrap, count), structure.build(list(map(wrap, stands))))
+    results = arrange(returned, structure)
     if results is None:
         raise ArgumentError(
             f"{operation}: argument 'body' made something else of x than it was given; expected {structure}"
@@ -142,7 +179,8 @@ def trace_body(
 def trace_condition(operation: str, cond: Callable[..., Any], first: list[ArrayBase], structure: Structure) -> Trace:
     """Call a loop's condition once."""
     stands = [placeholder(operation, a.expr.grid, a.dtype) for a in first]
-    returned = cond(structure.build([wrap(e) for e in stands]))
+    with _tracing(operation):
+        returned = cond(structure.build([wrap(e) for e in stands]))
     truth = as_array(operation, "cond", returned)
     if truth.shape != () or truth.dtype.kind != "b":
         raise ShapeError(
@@ -162,8 +200,9 @@ def trace_scan(
 ) -> tuple[Trace, Structure | None]:
     """Call a scan's body once; return it, and the structure of what it keeps of a step: None where that is nothing."""
     stands = [placeholder(operation, e.grid, e.dtype) for e in (*carry, *items)]
-    x = None if outline is None else outline.build([wrap(e) for e in stands[len(carry) :]])
-    returned = f(structure.build([wrap(e) for e in stands[: len(carry)]]), x)
+    with _tracing(operation):
+        x = None if outline is None else outline.build([wrap(e) for e in stands[len(carry) :]])
+        returned = f(structure.build([wrap(e) for e in stands[: len(carry)]]), x)
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise ArgumentError(f"{operation}: argument 'f' returned {type(returned).__name__}; expected a pair (carry, y)")
     leaves = arrange(returned[0], structure)
@@ -209,6 +248,7 @@ def _finish(operation: str, roots: list[Expr], stands: list[Expr], counts: bool)
 
 def capture(operation: str, roots: list[Expr], stands: list[Expr]) -> Trace:
     """Find what a body takes from outside: the largest expressions in which nothing is that stands for a value."""
+    raise_refusal(stands)
     own = {e.token for e in stands}
     inside: set[str] = set()
     for node in walk(roots):

@@ -115,9 +115,12 @@ _inherited = threading.local()
 
 @contextmanager
 def standing(origin: Origin) -> Generator[None]:
-    """While steps of an operation are made later than it was: what is made meanwhile comes from where it came."""
+    """While steps of an operation are made later than it was: what is made meanwhile comes from where it came.
+
+    Of an operation that came from nowhere it comes from where it would without.
+    """
     before = getattr(_inherited, "origin", None)
-    _inherited.origin = origin
+    _inherited.origin = before if origin is NOWHERE else origin
     try:
         yield
     finally:

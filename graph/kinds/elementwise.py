@@ -37,8 +37,28 @@ class NumberInput:
         self.asked.append(True)
         raise TypeError("the value of a number isn't known while a function is traced")
 
+    def _combine(self, other: object) -> Any:
+        """Leave it to an array; whatever else would need the value."""
+        return NotImplemented if hasattr(type(other), "__array_ufunc__") else self._refuse()
+
+    def __getattr__(self, name: str) -> Any:
+        """Refuse what the number has."""
+        if hasattr(self.sample, name):
+            self._refuse()
+        raise AttributeError(name)
+
+    def __deepcopy__(self, _: object = None) -> NumberInput:
+        """Be the only one, as numbers are."""
+        return self
+
+    __copy__ = __deepcopy__
     __bool__ = __int__ = __float__ = __index__ = __complex__ = __hash__ = _refuse
-    __array__ = __str__ = __repr__ = __format__ = _refuse
+    __array__ = __str__ = __repr__ = __format__ = __reduce_ex__ = _refuse
+    __neg__ = __pos__ = __abs__ = __invert__ = __round__ = __trunc__ = __floor__ = __ceil__ = _refuse
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __divmod__ = __pow__ = __matmul__ = _combine
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rdivmod__ = __rpow__ = _combine
+    __lshift__ = __rshift__ = __and__ = __or__ = __xor__ = _combine
+    __rlshift__ = __rrshift__ = __rand__ = __ror__ = __rxor__ = _combine
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
 
     def __getattribute__(self, name: str) -> Any:
