@@ -30,7 +30,7 @@ def store(tmp_path_factory):
 @pytest.fixture
 def decoded(monkeypatch):
     """Count the chunks that are decoded, and the most bytes of them that somebody refers to at once."""
-    counts = {"chunks": 0, "now": 0, "most": 0}
+    counts = {"chunks": 0, "now": 0, "most": 0, "shapes": set()}
     take = zarr_source.read_buffer
 
     def end(nbytes):
@@ -39,6 +39,7 @@ def decoded(monkeypatch):
     def noting(shape, dtype):
         array, nbytes = take(shape, dtype), math.prod(shape) * dtype.itemsize
         counts["chunks"] += 1
+        counts["shapes"].add(tuple(shape))
         counts["now"] += nbytes
         counts["most"] = max(counts["most"], counts["now"])
         weakref.finalize(array, end, nbytes)
@@ -69,6 +70,16 @@ def test_chunks_that_are_read_wait_in_small_numbers(name, store, decoded):
         np.testing.assert_allclose(x.compute(), expected, rtol=1e-5)
     assert decoded["chunks"] == CHUNKS
     assert decoded["most"] <= 5 * CHUNK, decoded
+
+
+def test_whole_chunks_are_decoded_into_memory_that_is_used_again(store, decoded):
+    """A codec that is asked for a part decodes the whole chunk into memory of its own, beside that for the part."""
+    x = wr.from_zarr(store, chunks=(SIDE, 1024))
+    assert x[3 :: SIDE // 4, 5].sum().compute() == 4 * sum(range(CHUNKS))
+    assert decoded["shapes"] == {(SIDE - SIDE // 4 + 1, 1)}, "of little no more is taken"
+    decoded["shapes"].clear()
+    assert x[3 :: SIDE // 4, 1:].sum().compute() == 4 * 1023 * sum(range(CHUNKS))
+    assert decoded["shapes"] == {(SIDE, 1024)}
 
 
 def test_what_takes_little_of_many_blocks_is_many_tasks():

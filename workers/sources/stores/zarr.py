@@ -24,7 +24,7 @@ from ....graph.errors import FileError, SourceChanged
 from ...memory.page_cache import behind, drop_file, fits
 from ...memory.read_buffers import read_buffer
 from .libraries import is_of, library
-from .picking import read_picked
+from .picking import SPARSE, read_picked
 from .zarr_loop import own_copy
 
 if TYPE_CHECKING:
@@ -307,11 +307,18 @@ class OpenZarr:
 
 
 def _read(array: Any, region: Region) -> Array:
-    """Return a rectangle, in memory that is used again."""
+    """Return a rectangle, in memory that is used again: so are whole chunks decoded there of which it has much."""
     dtype = np.dtype(array.dtype)
     shape = tuple(s.stop - s.start for s in region)
     if dtype.kind not in "biufc" or array.order != "C" or not shape:
         return np.asarray(array[region])
+    whole = tuple(
+        slice(s.start // chunk * chunk, min(n, -(-s.stop // chunk) * chunk))
+        for s, chunk, n in zip(region, array.chunks, array.shape, strict=True)
+    )
+    if whole != region and math.prod(s.stop - s.start for s in whole) < SPARSE * math.prod(shape):
+        inside = tuple(slice(s.start - w.start, s.stop - w.start) for s, w in zip(region, whole, strict=True))
+        return _read(array, whole)[inside]
     into = read_buffer(shape, dtype)
     array.get_basic_selection(region, out=library("zarr", "zarr.core.buffer").cpu.NDBuffer(into))
     return into
