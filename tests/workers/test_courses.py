@@ -237,6 +237,27 @@ def test_parts_of_random_numbers_are_drawn_tile_by_tile(runs):
     compare(runs, make)
 
 
+@pytest.mark.parametrize(
+    ("shape", "chunks"),
+    [
+        ((1200, 1000), (400, 500)),
+        ((2, 600, 700), (1, 300, 350)),
+        ((40, 300, 200), (20, 150, 200)),
+        ((9, 90_000), (3, 30_000)),
+    ],
+)
+def test_results_whose_rows_lie_apart_are_made_without_the_interpreter(runs, shape, chunks):
+    a = wr.from_array(numbers(shape, "f8", True), chunks=chunks).persist()
+    still = wr.broadcast_to(a[:1], shape).rechunk(chunks).persist()
+
+    def make():
+        draw = wr.random.default_rng(1)
+        made = [2 * a + 1 - a * a, wr.exp(a), a > 0, (a + still).astype("f4")]
+        return [*made, draw.random(shape, chunks=chunks), draw.standard_normal(shape, "f4", chunks=chunks)]
+
+    compare(runs, make)
+
+
 def test_integers_and_exponentials_are_made_without_the_interpreter(runs):
     def make():
         draw = wr.random.default_rng(1)

@@ -181,12 +181,50 @@ class TileInputs:
 
 
 @dataclass(frozen=True)
-class Turned:
-    """An input whose rows lie apart, `stride` bytes, or whose columns do: then `text` is the loop that turns it."""
+class Rows:
+    """How a block lies that isn't in C order: in rows of so many elements, which are `stride` bytes apart."""
 
-    source: Spot
     columns: int
     stride: int
+
+    @staticmethod
+    def of(part: Array, cut: Cut) -> Rows | None:
+        """Return a block's rows; None where it lies otherwise, they are short, or a tile isn't made of whole ones."""
+        axes = [(n, stride) for n, stride in zip(part.shape, part.strides, strict=True) if n > 1]
+        columns = rows = 1
+        while axes and axes[-1][1] == columns * part.itemsize:
+            columns *= axes.pop()[0]
+        stride = axes[-1][1] if axes else part.itemsize
+        while axes and axes[-1][1] == rows * stride:
+            rows *= axes.pop()[0]
+        if axes or stride < 0 or columns < LEAST_ROW or cut.tile % columns or cut.group % columns:
+            return None
+        return Rows(columns, stride)
+
+    def lying(self, operand: int, cut: Cut) -> Spot:
+        """Return where the present tile of an operand begins that lies so."""
+        steps = cut.group // self.columns * self.stride, cut.tile // self.columns * self.stride
+        return Spot(operand, 0, *steps)
+
+    def gather(self, plot: Plot, source: Spot, to: Spot, elements: int, itemsize: int, tiles: int) -> None:
+        """Add the copy of tiles of so many elements that lie so into one piece."""
+        length = self.columns * itemsize
+        spots = to.going(row=length), source.going(row=self.stride)
+        plot.add((0, 0), spots, (1, elements // self.columns, length), tiles, kind=COPY)
+
+    def scatter(self, plot: Plot, source: Spot, to: Spot, elements: int, itemsize: int, tiles: int) -> None:
+        """Add the copy of tiles of so many elements that lie in one piece to where they lie so."""
+        length = self.columns * itemsize
+        spots = to.going(row=self.stride), source.going(row=length)
+        plot.add((0, 0), spots, (1, elements // self.columns, length), tiles, kind=COPY)
+
+
+@dataclass(frozen=True)
+class Turned:
+    """An input whose rows lie apart, or whose columns do: then `text` is the loop that turns it."""
+
+    source: Spot
+    rows: Rows
     itemsize: int
     text: str
 
@@ -204,31 +242,21 @@ class Turned:
         if len(axes) == 2 and axes[0][1] == size and axes[1][1] > size and size in (4, 8) and cut.groups == 1:
             columns, stride = axes[1]
             if cut.tile % columns == 0:
-                return Turned(
-                    Spot(operand, 0, 0, cut.tile // columns * size), columns, stride, size, turning_text(size)
-                )
-        columns = rows = 1
-        while axes and axes[-1][1] == columns * size:
-            columns *= axes.pop()[0]
-        stride = axes[-1][1] if axes else size
-        while axes and axes[-1][1] == rows * stride:
-            rows *= axes.pop()[0]
-        if axes or stride < 0 or columns < LEAST_ROW or cut.tile % columns or cut.group % columns:
+                source = Spot(operand, 0, 0, cut.tile // columns * size)
+                return Turned(source, Rows(columns, stride), size, turning_text(size))
+        rows = Rows.of(part, cut)
+        if rows is None:
             raise NotCourse("an input in another order")
-        steps = cut.group // columns * stride, cut.tile // columns * stride
-        return Turned(Spot(operand, 0, *steps), columns, stride, size, "")
+        return Turned(rows.lying(operand, cut), rows, size, "")
 
     def write(self, plot: Plot, to: Spot, elements: int, tiles: int, functions: dict[str, int]) -> None:
         """Add the calls that bring tiles of so many elements to order."""
-        rows = elements // self.columns
-        if self.text:
-            spots = self.source, self.source, to
-            plot.add((functions[self.text], self.stride), spots, (1, rows, self.columns), tiles, kind=len(spots))
+        if not self.text:
+            self.rows.gather(plot, self.source, to, elements, self.itemsize, tiles)
             return
-        length = self.columns * self.itemsize
-        plot.add(
-            (0, 0), (to.going(row=length), self.source.going(row=self.stride)), (1, rows, length), tiles, kind=COPY
-        )
+        spots, columns = (self.source, self.source, to), self.rows.columns
+        counts = 1, elements // columns, columns
+        plot.add((functions[self.text], self.rows.stride), spots, counts, tiles, kind=len(spots))
 
 
 class Steps:

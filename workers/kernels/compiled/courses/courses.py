@@ -26,7 +26,7 @@ from .course import FULL, LAST, MOST_ARGUMENTS, Course, Spot, address_of, conduc
 from .course_draws import Draw, Drawn, is_drawn
 from .course_folds import UFUNCS, TileFold, Total
 from .course_moments import Moments
-from .course_plan import INPUTS, LINE, OUT, SCRATCH, STATE, Cut, NotCourse, Plot, Steps, TileInputs
+from .course_plan import INPUTS, LINE, OUT, SCRATCH, STATE, Cut, NotCourse, Plot, Rows, Steps, TileInputs
 from .course_search import SEARCHES, Searched, zeroed_text
 from .course_some_moments import SomeMoments
 
@@ -102,9 +102,14 @@ _known: WeakKeyDictionary[Program, dict[Any, ReadyCourse | None]] = WeakKeyDicti
 
 def store(frame: Frame, last: int, out: Places) -> bool:
     """Make a value of a frame in `out` by a course; tell whether there was one."""
+    rows = None
     if not is_in_order(frame, out):
-        return False
-    prepared = _find(frame, last, None)
+        if isinstance(out, list) or len(out) > 1:
+            return False
+        rows = Rows.of(out[0], Cut.of(frame.shape))
+        if rows is None:
+            return False
+    prepared = _find(frame, last, None, rows)
     if prepared is None:
         return False
     course, function, operands = prepared
@@ -308,8 +313,13 @@ def is_in_order(frame: Frame, out: Places) -> bool:
     return bool(first.flags.c_contiguous)
 
 
-def _find(frame: Frame, last: int, level: Level | None) -> tuple[ReadyCourse, Native, list[Operand]] | None:
-    """Return a frame's course if all that it calls is there, what goes over it, and its inputs."""
+def _find(
+    frame: Frame, last: int, level: Level | None, rows: Rows | None = None
+) -> tuple[ReadyCourse, Native, list[Operand]] | None:
+    """Return a frame's course if all that it calls is there, what goes over it, and its inputs.
+
+    `rows` are those of a result that doesn't lie in C order.
+    """
     size = math.prod(frame.shape)
     if config.jit == "off" or size < LEAST_ELEMENTS or not _is_large(frame):
         return None
@@ -332,8 +342,8 @@ def _find(frame: Frame, last: int, level: Level | None) -> tuple[ReadyCourse, Na
         drawn = {i: Drawn.of(frame, v, cut) for i in plan.tiled if isinstance(v := values[i], Generate) and is_drawn(v)}
     except NotCourse:
         return None
-    key = last, level is None, frame.shape, _layout(wholes), tuple([each.key for each in drawn.values()])
-    course = _look_up(known, key, lambda: _make(frame, last, level, wholes, drawn, cut))
+    key = last, level is None, frame.shape, rows, _layout(wholes), tuple([each.key for each in drawn.values()])
+    course = _look_up(known, key, lambda: _make(frame, last, level, wholes, drawn, cut, rows))
     if course is None:
         return None
     starts = [Operand(each.starts, _each(each.starts), (each.starts,)) for each in drawn.values()]
@@ -341,7 +351,13 @@ def _find(frame: Frame, last: int, level: Level | None) -> tuple[ReadyCourse, Na
 
 
 def _make(
-    frame: Frame, last: int, level: Level | None, wholes: dict[int, Array], drawn: dict[int, Drawn], cut: Cut
+    frame: Frame,
+    last: int,
+    level: Level | None,
+    wholes: dict[int, Array],
+    drawn: dict[int, Drawn],
+    cut: Cut,
+    rows: Rows | None,
 ) -> ReadyCourse | None:
     """Return a frame's course; None as long as loops that it calls aren't compiled."""
     program = frame.program
@@ -360,11 +376,16 @@ def _make(
     addresses = {text: _place_of(function) for text, function in functions.items() if function is not None}
     if len(addresses) < len(functions):
         return None
-    out = plot.lying(OUT, value.dtype.itemsize) if level is None else None
+    size = value.dtype.itemsize
+    out = plot.lying(OUT, size) if level is None else None
+    if rows is not None:
+        out = plot.lend("result", cut.tile * size).going(step=size)
     for elements, tiles in cut.kinds():
         result = steps.write(inputs.write(elements, tiles, addresses), elements, tiles, out, addresses)
         if not result.step or (out is not None and result != out):
             raise NotCourse("one element for all, or what is there already")
+        if rows is not None and out is not None:
+            rows.scatter(plot, out, rows.lying(OUT, cut), elements, size, tiles)
         for fold in folds:
             fold.write(result, elements, tiles, addresses)
     return ReadyCourse.of(plot, [functions], tuple([fold.read for fold in folds]))
