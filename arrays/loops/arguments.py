@@ -13,7 +13,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, bad
 from ..base import ArrayBase, as_array
-from .structures import Structure, take_apart
+from .structures import Structure, name_exactly, take_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -29,6 +29,7 @@ PLAIN = (bool, str, bytes, type(None), type, np.dtype, slice, range, type(...), 
 _CALLABLES = (types.BuiltinFunctionType, np.ufunc)
 """What names a trace by its value; of other objects nobody knows whether they change."""
 
+_SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -61,7 +62,7 @@ class Arguments:
 @lru_cache(MOST_FORMS)
 def _flat(count: int, keywords: tuple[str, ...]) -> Structure:
     """Return the structure of arguments none of which is one of its own."""
-    return take_apart(((0,) * count, dict.fromkeys(keywords)))[1]
+    return take_apart("jit", ((0,) * count, dict.fromkeys(keywords)))[1]
 
 
 class ArgumentReader:
@@ -74,6 +75,7 @@ class ArgumentReader:
             parameters = []
         self.operation = f"jit({getattr(function, '__name__', 'function')})"
         self._names = [each.name for each in parameters]
+        self._single = [each.name for each in parameters if each.kind not in _SEVERAL]
         self._positional = [each.name for each in parameters if each.kind in _POSITIONAL]
         self._takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
         self._static_names = {self._find(each) for each in static}
@@ -81,15 +83,14 @@ class ArgumentReader:
 
     def _find(self, static: int | str) -> str:
         """Return the name of a parameter that is static."""
-        if isinstance(static, str):
-            if static not in self._names:
-                raise ArgumentError(
-                    bad("jit", "static", static, f"parameters of the function: {', '.join(self._names)}")
-                )
-            return static
-        if not 0 <= static < len(self._names):
-            raise ArgumentError(bad("jit", "static", static, f"the number of one of {len(self._names)} parameters"))
-        return self._names[static]
+        name = static
+        if not isinstance(static, str):
+            if not 0 <= static < len(self._names):
+                raise ArgumentError(bad("jit", "static", static, f"the number of one of {len(self._names)} parameters"))
+            name = self._names[static]
+        if name not in self._single:
+            raise ArgumentError(bad("jit", "static", static, f"parameters of one argument: {', '.join(self._single)}"))
+        return str(name)
 
     def read(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Arguments | None:
         """Return the arguments of a call; None where the function is to be called as it is: arrays overlap."""
@@ -101,7 +102,7 @@ class ArgumentReader:
         leaves: list[Any] = [*args, *keywords.values()]
         form: Hashable = len(args), tuple(keywords)
         if any(isinstance(value, tuple | list | dict) for value in leaves):
-            leaves, structure = take_apart((args, keywords))
+            leaves, structure = take_apart(self.operation, (args, keywords))
             form = structure
         else:
             structure = _flat(len(args), tuple(keywords))
@@ -135,17 +136,14 @@ class ArgumentReader:
         if not isinstance(leaf, (Static, *PLAIN, *_CALLABLES)):
             expected = "an array, a number, a structure of them, a text, or an argument that static= names"
             raise ArgumentError(bad(self.operation, self.path(structure, k), leaf, expected))
-        if kind is slice:  # which older Pythons don't hash
-            return slice, repr(leaf)
+        value = leaf.value if isinstance(leaf, Static) else leaf
+        name = name_exactly(value)
         try:
-            hash(leaf)
+            hash(name)
         except TypeError:
             expected = "a value that can be hashed, since it is static"
-            shown = leaf.value if isinstance(leaf, Static) else leaf
-            raise ArgumentError(bad(self.operation, self.path(structure, k), shown, expected)) from None
-        value = leaf.value if isinstance(leaf, Static) else leaf
-        # 1, True and 1.0 are equal, and so are 0.0 and -0.0: alone and within others.
-        return type(value), leaf, repr(value) if isinstance(value, (*NUMBERS, tuple, frozenset)) else ""
+            raise ArgumentError(bad(self.operation, self.path(structure, k), value, expected)) from None
+        return name
 
     def path(self, structure: Structure, k: int) -> str:
         """Return what the user calls a leaf of the arguments."""

@@ -161,7 +161,7 @@ def _check_function(operation: str, argument: str, function: Any) -> None:
 
 
 def _read(operation: str, x: Any) -> tuple[list[Array], Structure]:
-    leaves, structure = take_apart(x)
+    leaves, structure = take_apart(operation, x)
     if not leaves:
         raise ArgumentError(bad(operation, "x", x, "at least one array"))
     names = structure.paths("x")

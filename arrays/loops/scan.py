@@ -127,7 +127,7 @@ def _join(like: Expr, made: list[Expr]) -> Array:
 
 
 def _read(argument: str, value: Any) -> tuple[list[Array], Structure]:
-    leaves, structure = take_apart(value)
+    leaves, structure = take_apart("scan", value)
     if not leaves:
         raise ArgumentError(bad("scan", argument, value, "at least one array"))
     names = structure.paths(argument)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ...graph.errors import ArgumentError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
 _LEAF = "leaf"
 
@@ -18,6 +22,8 @@ class Structure:
     kind: Any
     keys: tuple[Any, ...] = ()
     parts: tuple[Structure, ...] = ()
+    key_names: tuple[Hashable, ...] = ()
+    """Of keys that aren't all texts: what tells them from others that are equal; see `name_exactly`."""
 
     @property
     def count(self) -> int:
@@ -57,38 +63,73 @@ class Structure:
 LEAF = Structure(_LEAF)
 
 
-def take_apart(value: Any) -> tuple[list[Any], Structure]:
+def name_exactly(value: Any) -> Hashable:
+    """Return what names a value and no other: 1, True and 1.0 are equal, and so are 0.0 and -0.0; NaN is not itself."""
+    kind: type = type(value)
+    if kind in (bool, int, float, complex, slice, range):
+        return kind, repr(value)
+    if isinstance(value, np.generic):
+        return value.dtype, value.tobytes()
+    if isinstance(value, tuple):
+        return kind, *map(name_exactly, value)
+    if isinstance(value, frozenset):
+        return kind, frozenset(map(name_exactly, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        telling = [each.name for each in fields(value) if each.compare and each.hash is not False]
+        return kind, value, *[name_exactly(getattr(value, name)) for name in telling]
+    return kind, value
+
+
+def take_apart(operation: str, value: Any) -> tuple[list[Any], Structure]:
     """Return the leaves of a nested structure, in order, and what it is made of. Dicts go by their keys' order.
+
+    Raises
+    ------
+    ArgumentError
+        It has no end.
 
     Examples
     --------
-    >>> leaves, structure = take_apart((1, {"a": 2, "b": [3]}))
+    >>> leaves, structure = take_apart("scan", (1, {"a": 2, "b": [3]}))
     >>> leaves, str(structure)
     ([1, 2, 3], "(array, {'a': array, 'b': [array]})")
     """
+    try:
+        return _take_apart(value)
+    except RecursionError:
+        raise ArgumentError(
+            f"{operation}: a list or dict holds itself, or hundreds of others within each other; expected arrays and "
+            "numbers in a structure that ends"
+        ) from None
+
+
+def _take_apart(value: Any) -> tuple[list[Any], Structure]:
+    names: tuple[Hashable, ...] = ()
     if type(value) is dict:
         keys, values = tuple(value), list(value.values())
+        if any(type(key) is not str for key in keys):
+            names = tuple(map(name_exactly, keys))
     elif type(value) in (tuple, list):
         keys, values = (), list(value)
-    elif isinstance(value, tuple) and (names := getattr(value, "_fields", ())):
-        keys, values = tuple(names), list(value)
+    elif isinstance(value, tuple) and (own := getattr(value, "_fields", ())):
+        keys, values = tuple(own), list(value)
     else:
         return [value], LEAF
     leaves: list[Any] = []
     parts = []
     for each in values:
-        own, structure = take_apart(each)
-        leaves += own
+        mine, structure = _take_apart(each)
+        leaves += mine
         parts.append(structure)
-    return leaves, Structure(type(value), keys, tuple(parts))
+    return leaves, Structure(type(value), keys, tuple(parts), names)
 
 
-def arrange(value: Any, structure: Structure) -> list[Any] | None:
+def arrange(operation: str, value: Any, structure: Structure) -> list[Any] | None:
     """Return the leaves of a value of the same structure, in its order; None where it has another.
 
     Dicts of the same keys are of one structure, whatever their order.
     """
-    leaves, own = take_apart(value)
+    leaves, own = take_apart(operation, value)
     if own == structure:
         return leaves
     if structure.kind is _LEAF or own.kind is not structure.kind or len(own.parts) != len(structure.parts):
@@ -98,7 +139,7 @@ def arrange(value: Any, structure: Structure) -> list[Any] | None:
     items = [value[key] for key in structure.keys] if structure.kind is dict else list(value)
     arranged: list[Any] = []
     for item, part in zip(items, structure.parts, strict=True):
-        mine = arrange(item, part)
+        mine = arrange(operation, item, part)
         if mine is None:
             return None
         arranged += mine

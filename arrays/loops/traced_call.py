@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -47,9 +47,6 @@ class TracedCall:
     results: tuple[Result, ...]
     written: tuple[tuple[int, int], ...]
     """Leaves that are written to, and the roots that they are set to."""
-    _program: DirectProgram | None = None
-    _direct: bool | None = None
-    _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def run(self, leaves: list[Any]) -> Any:
         """Return what the function returns for arguments with these leaves."""
@@ -73,24 +70,22 @@ class TracedCall:
 
     def _run_directly(self, operands: list[Expr], numbers: Mapping[int, Scalar]) -> list[Expr] | None:
         """Compute the roots now where that is quicker than a word to the engine; else return None."""
-        if self._direct is False or runs_in_step():
+        if runs_in_step():
             return None
         arrays = [array for e in operands if (array := _at_hand(e)) is not None]
         if len(arrays) < len(operands):
             return None
-        with self._lock:
-            if self._direct is None:
-                self._program = self._prepare()
-                self._direct = self._program is not None
-        if self._program is None:
+        program = self._program
+        if program is None:
             return None
         known = self.trace.pair(operands, self.trace.outside)
-        values = self._program.run(arrays, numbers)
+        values = program.run(arrays, numbers)
         pairs = zip(values, self.trace.roots, strict=True)
         return [known[root.token] if root.token in known else hosted(value, root) for value, root in pairs]
 
-    def _prepare(self) -> DirectProgram | None:
-        """Lower the trace for the calling thread; None where it isn't small, or must know values."""
+    @cached_property
+    def _program(self) -> DirectProgram | None:
+        """The trace, lowered for the calling thread; None where it isn't small, or must know values."""
         trace = self.trace
         if any(node.op.deferred and not isinstance(node.op, TracedArray) for node in walk(list(trace.roots))):
             return None

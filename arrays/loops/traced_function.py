@@ -13,8 +13,11 @@ If tracing fails so, integers, and then all numbers, are taken as they are: a ca
 from __future__ import annotations
 
 import functools
+import operator
+import sys
 import types
 from collections import OrderedDict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,7 +75,12 @@ class TracedFunction:
             call = self._find_call(arguments)
         return self._function(*args, **keywords) if call is None else call.run(arguments.leaves)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Travel by name, as plain functions of modules do; others, and the script's, by what the function does."""
+        module, name = getattr(self, "__module__", ""), getattr(self, "__qualname__", "")
+        with suppress(AttributeError):
+            if module != "__main__" and operator.attrgetter(name)(sys.modules.get(module)) is self:
+                return str(name)
         return TracedFunction, (self._function, self._static)
 
     def _find_call(self, arguments: Arguments) -> TracedCall | None:
@@ -126,7 +134,7 @@ class TracedFunction:
         arrays = {id(arguments.leaves[k]): wrap(stands) for k, stands in stands_for.items()}
         leaves = [arrays.get(id(leaf), leaf.value if isinstance(leaf, Static) else leaf) for leaf in leaves]
         args, keywords = arguments.structure.build(leaves)
-        returned, structure = take_apart(self._function(*args, **keywords))
+        returned, structure = take_apart(self._reader.operation, self._function(*args, **keywords))
         if any(number.asked for _, number in numbers):
             raise TypeError("a number's value was asked for")
         if not _is_left((args, keywords), arguments.structure, iter(leaves)):

@@ -160,7 +160,7 @@ def trace_body(
     count = [] if counter is None else [placeholder(operation, counter.expr.grid, counter.dtype)]
     with _tracing(operation):
         returned = body(*map(wrap, count), structure.build(list(map(wrap, stands))))
-    results = arrange(returned, structure)
+    results = arrange(operation, returned, structure)
     if results is None:
         raise ArgumentError(
             f"{operation}: argument 'body' made something else of x than it was given; expected {structure}"
@@ -205,14 +205,14 @@ def trace_scan(
         returned = f(structure.build([wrap(e) for e in stands[: len(carry)]]), x)
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise ArgumentError(f"{operation}: argument 'f' returned {type(returned).__name__}; expected a pair (carry, y)")
-    leaves = arrange(returned[0], structure)
+    leaves = arrange(operation, returned[0], structure)
     if leaves is None:
         raise ArgumentError(
             f"{operation}: argument 'f' carried something else on than it was given; expected {structure}"
         )
     names = structure.paths("carry")
     roots = [_fit(operation, *each, "f") for each in zip(names, carry, leaves, strict=True)]
-    kept, own = ([], None) if returned[1] is None else take_apart(returned[1])
+    kept, own = ([], None) if returned[1] is None else take_apart(operation, returned[1])
     names = [] if own is None else own.paths("f's y")
     roots += [as_array(operation, name, leaf) for name, leaf in zip(names, kept, strict=True)]
     return _finish(operation, [a.expr for a in roots], stands, False), own

@@ -134,15 +134,6 @@ def check_demand(operation: str, cores: Any, memory: Any, retries: Any, priority
     return Demand(cores, nbytes, retries, float(priority))
 
 
-def check_timeout(operation: str, timeout: float | None) -> float | None:
-    """Return seconds, or None."""
-    if timeout is None:
-        return None
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float | np.number) or timeout != timeout:
-        raise ArgumentError(bad(operation, "timeout", timeout, "a number of seconds, or None"))
-    return float(timeout)
-
-
 class PackedCall:
     """A pickle, and what it names: futures, arrays, and what must live as long as it does.
 

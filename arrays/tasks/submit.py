@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, WaitTimeout, bad
-from ...scheduler.tasks.future import Future, called_until_now, note_interrupt
+from ...scheduler.tasks.future import Future, called_until_now, check_timeout, note_interrupt
 from ...scheduler.tasks.record import Demand, TaskRecord
 from ..execution.holders import collect_held
 from .calls import (
     check_demand,
     check_function,
-    check_timeout,
     dispatcher,
     find_origin,
     make_record,

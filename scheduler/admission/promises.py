@@ -11,6 +11,7 @@ import logging
 import math
 from typing import TYPE_CHECKING
 
+from ...graph.lowering.program import Call
 from ...workers.memory.footprint import said_of
 from ..session.html import size_text
 
@@ -64,7 +65,8 @@ def _describe(event: Exceeded, stage: Stage) -> str:
     names = ", ".join(sorted({name for name, _ in stage.functions}))
     said = f"with memory={factor:g}, as declared or assumed,"
     advice = f". Say what it takes (memory={wanted}, so many times its block), or use smaller chunks"
-    if names == "function":  # Windrow's own, of which nobody can say anything
+    if not any(isinstance(value, Call) and value.op.taken for value in stage.program.values):
+        # Windrow's own, of which nobody can say anything
         names, said, advice = "training or predicting", "as assumed,", ""
     where = f", called at {stage.origin}," if stage.origin else ""
     return (

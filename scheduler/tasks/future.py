@@ -14,7 +14,7 @@ from numbers import Real
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from ...graph.errors import ArgumentError, WaitTimeout
+from ...graph.errors import ArgumentError, WaitTimeout, bad
 from ...workers.shared.serial_thread import IDLE, SerialThread
 from ...workers.tasks.current import current_task, waiting
 from .record import CallState
@@ -172,12 +172,12 @@ def note_interrupt(futures: Iterable[Any], error: KeyboardInterrupt) -> None:
     traceback.clear_frames(error.__traceback__)
 
 
-def _check_timeout(operation: str, timeout: Any) -> float | None:
-    """Return seconds that can be waited for."""
+def check_timeout(operation: str, timeout: Any) -> float | None:
+    """Return seconds that can be waited for, or None."""
     if timeout is None:
         return None
-    if not isinstance(timeout, Real) or timeout != timeout:
-        raise ArgumentError(f"{operation}: argument 'timeout' is {timeout!r}; expected a number of seconds, or None")
+    if isinstance(timeout, bool) or not isinstance(timeout, Real) or timeout != timeout:
+        raise ArgumentError(bad(operation, "timeout", timeout, "a number of seconds, or None"))
     return min(float(timeout), threading.TIMEOUT_MAX)
 
 
@@ -251,7 +251,7 @@ class Future(concurrent.futures.Future[Any]):
         >>> wr.submit(len, "abc").result(timeout=60)
         3
         """
-        seconds = _check_timeout("result", timeout)
+        seconds = check_timeout("result", timeout)
         try:
             with contextlib.nullcontext() if self.done() and self._result is not THERE else waiting():
                 outcome = super().result(seconds)
@@ -294,7 +294,7 @@ class Future(concurrent.futures.Future[Any]):
         >>> wr.submit(divmod, 1, 0).exception()
         ZeroDivisionError('integer division or modulo by zero')
         """
-        seconds = _check_timeout("exception", timeout)
+        seconds = check_timeout("exception", timeout)
         try:
             if self.done():
                 return super().exception()

@@ -22,3 +22,8 @@ def test_in_spmd_mode_calls_are_lazy(launch):
     ended = launch(3, "--spmd", PROGRAM)
     assert ended.status == 0, ended.err[-3000:]
     assert json.loads(ended.last) == {"close": True, "same": True, "direct": False}
+
+
+def test_a_rank_killed_while_a_loop_is_traced(launch, nothing_left):
+    ended = launch(3, str(Path(PROGRAM).parent / "traced_deaths.py"), limit=90)
+    assert (ended.status, ended.last) == (0, "1 True"), ended.err[-3000:]

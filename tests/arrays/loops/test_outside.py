@@ -1,0 +1,137 @@
+"""Traced functions and what isn't theirs: arrays from outside, other traced functions, values that nobody knows yet."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from support.arrays import close
+from windrow.arrays.loops.tracing import NeedsValues
+from windrow.graph.errors import ArgumentError
+
+X = np.random.default_rng(7).random((6, 6))
+CHUNKS = pytest.mark.parametrize("chunks", [6, 4], ids=["at-hand", "chunks"])
+
+
+def lazy(values, chunks):
+    return wr.from_array(values, chunks=chunks)
+
+
+def test_within_a_trace_a_traced_function_is_called_as_it_is():
+    inner = wr.jit(lambda u, k: u * k)
+    outer = wr.jit(lambda u, k: inner(u, k) + wr.jit(lambda v: v + u)(wr.ones(6)))
+    for k in (2.0, 3.0, 4.0):
+        close(outer(wr.array(X), k), X * k + (1 + X))
+    assert (outer.traces, inner.traces) == (1, 0)
+    close(inner(wr.array(X), 2.0), X * 2)
+    assert inner.traces == 1
+
+
+@CHUNKS
+def test_arrays_from_outside_are_written_to_in_each_call(chunks):
+    outside, values = lazy(X.copy(), chunks), X.copy()
+    view, other = outside[1:3], lazy(X.T.copy(), chunks)
+
+    @wr.jit
+    def step(x, scale):
+        view[...] = x[:2] * scale
+        outside[0] += 1
+        own = wr.zeros_like(x)
+        own[1:] = x[1:]
+        return own + outside.sum()
+
+    def plain(x, scale):
+        values[1:3] = x[:2] * scale
+        values[0] += 1
+        own = np.zeros_like(x)
+        own[1:] = x[1:]
+        return own + values.sum()
+
+    for scale in (2.0, 3.0):
+        close(step(lazy(X, chunks), scale), plain(X, scale))
+        close(outside, values)
+        close(view, values[1:3])
+
+    @wr.jit
+    def fill(x):
+        other[...] = x
+        return other
+
+    for values in (X, X + 1):
+        assert fill(lazy(values, chunks)) is other
+        close(other, values)
+
+
+def test_arrays_from_outside_stay_what_they_are_where_tracing_fails():
+    outside = wr.array(X)
+
+    @wr.jit
+    def fail(x):
+        outside[...] = x
+        outside.shape = (36,)
+        raise KeyError(outside.shape)
+
+    with pytest.raises(KeyError, match="36"):
+        fail(wr.array(X + 1))
+    close(outside, X)
+
+
+def test_bodies_of_loops_dont_write_to_arrays_from_outside():
+    outside = wr.array(X)
+
+    def body(i, x):
+        outside[0] = x[0]
+        return x + 1
+
+    with pytest.raises(ArgumentError, match=r"fori_loop: .*outside, at .*test_outside\.py:\d+"):
+        wr.fori_loop(0, 2, body, wr.array(X))
+    with pytest.raises(ArgumentError, match=r"scan: .*outside"):
+        wr.scan(lambda c, x: (body(0, c), x), wr.array(X), wr.arange(3))
+    with pytest.raises(ArgumentError, match=r"while_loop: .*outside"):
+        wr.while_loop(lambda x: body(0, x).max() < 1, lambda x: x, wr.array(X))
+    close(outside, X)
+
+
+def test_values_are_not_there_while_a_function_is_traced():
+    @wr.jit
+    def branch(x):
+        if x.max() > 0.5:
+            return x
+        return -x
+
+    with pytest.raises(ArgumentError, match=r"jit: .*wr\.where.*wr\.while_loop.*test_outside\.py:\d+"):
+        branch(wr.array(X))
+
+
+def test_a_refusal_of_values_counts_though_it_is_caught():
+    def caught(x):
+        try:
+            return x + 1 if x.max() > 10 else x + 2
+        except ValueError:
+            return x * 0
+
+    def told_anew(x):
+        try:
+            return x[int(x[0, 0])]
+        except ValueError as error:
+            raise KeyError("other") from error
+
+    for function in (caught, told_anew):
+        with pytest.raises(NeedsValues, match=r"test_outside\.py:\d+"):
+            wr.jit(function)(wr.array(X))
+    with pytest.raises(NeedsValues, match=r"fori_loop: .*test_outside\.py:\d+"):
+        wr.fori_loop(0, 2, lambda i, x: caught(x), wr.array(X))
+
+
+def test_a_refusal_names_the_users_line():
+    def selected(x):
+        return x[x > 0.5]
+
+    def by_numpy(x):
+        return np.vectorize(lambda v: v)(x)  # whose own lines are a library's
+
+    for function in (selected, by_numpy):
+        line = function.__code__.co_firstlineno + 1
+        with pytest.raises(NeedsValues, match=rf"test_outside\.py:{line}$"):
+            wr.jit(function)(wr.array(X))
