@@ -74,8 +74,8 @@ def name_exactly(value: Any) -> Hashable:
         return kind, *map(name_exactly, value)
     if isinstance(value, frozenset):
         return kind, frozenset(map(name_exactly, value))
-    if is_dataclass(value) and not isinstance(value, type):
-        telling = [each.name for each in fields(value) if each.compare and each.hash is not False]
+    if is_dataclass(kind) and kind.__hash__ is not object.__hash__:
+        telling = [each.name for each in fields(kind) if each.compare and each.hash is not False]
         return kind, value, *[name_exactly(getattr(value, name)) for name in telling]
     return kind, value
 
