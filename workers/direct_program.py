@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..graph.few import ascending
-from ..graph.lowering.plan_cache import with_scalars
+from ..graph.lowering.plan_cache import NUMBERS, with_scalars
 from ..graph.lowering.program import Call, Product, Program
 from ..graph.lowering.stage import Stage
 from .kernels.interpreter.block_calls import BlockError
@@ -36,8 +36,6 @@ MOST_BYTES = 1 << 20
 MOST_STAGES = 32
 FEW_PRODUCTS = 1 << 13
 """Products of numbers that OpenBLAS leaves to the calling thread: less than 9216, of a matrix and a vector."""
-NUMBERS = 8
-"""Programs of a stage that are kept, each with other numbers."""
 
 _ONLY = ascending(0, 1)
 

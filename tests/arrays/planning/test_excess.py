@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from windrow.graph.lowering.lower import lower
+from windrow.scheduler.admission.promises import Promises
 from windrow.workers.memory import excess
+from windrow.workers.wire.protocol import Exceeded
 
 TAKEN = 12 << 20
 """Numbers that a greedy function makes: 96 MiB."""
@@ -55,6 +58,19 @@ def test_who_takes_more_than_was_said_is_named_and_runs_alone(ranks, caplog):
         told = run(6 if ranks else 3, 1)  # another array, from the same line
         assert not beside(told)
         assert len(said(caplog)) == 1
+
+
+def test_a_users_function_may_have_any_name(caplog):
+    caplog.set_level(logging.WARNING, "windrow")
+
+    def function(block):
+        return block + 1
+
+    x = wr.ones((8, 4), chunks=(1, 4))
+    for mine in (wr.map_blocks(function, x, dtype=float), wr.map_blocks(wr.jit(function), x, dtype=float)):
+        (stage,) = (each for each in lower([mine.expr], lambda token: False) if each.functions)
+        Promises().break_(Exceeded(0, 1, 9 << 20, 1 << 20), stage)
+    assert ["memory=" in record.getMessage() for record in caplog.records] == [True, True]
 
 
 def test_who_says_what_it_takes_is_left_alone(caplog):
