@@ -89,6 +89,16 @@ def test_reductions_along_axes_have_the_interpreters_bits(runs, shape, chunks, h
     compare(runs, lambda: [getattr(a, head)(axis=axis) for head in ("argmin", "argmax") for axis in axes])
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1"])
+def test_extremes_of_short_rows(runs, dtype):
+    x = np.random.default_rng(1).integers(0, 9, (3, 50_000, 5)).astype(dtype)
+    if dtype == "f8":
+        x[0, 1:3, 2] = x[0, 2, 4] = np.nan
+    a = wr.from_array(x, chunks=(2, 25_000, 5)).persist()
+    found = compare(runs, lambda: [a.argmin(axis=2), a.argmax(axis=-1), wr.argmax(a + a, axis=2)])
+    np.testing.assert_array_equal(found[0], x.argmin(2))
+
+
 def test_results_beyond_an_axis_of_one_element(runs):
     a = wr.from_array(numbers((4, 1, 400, 350), "f8", True), chunks=(4, 1, 400, 350)).persist()
     compare(runs, lambda: [getattr(a, head)(axis=(0, 1)) for head in HEADS])
@@ -235,6 +245,37 @@ def test_parts_of_random_numbers_are_drawn_tile_by_tile(runs):
         return [(a[1:, 1:] - b[:-1, :-1]).sum(axis=0), a[3:].sum(axis=0), (n[1:] - n[:-1]).std(), n[1]]
 
     compare(runs, make)
+
+
+@pytest.mark.parametrize(
+    ("shape", "chunks"),
+    [
+        ((1200, 1000), (400, 1000)),
+        ((250_000, 10), (125_000, 10)),
+        ((40, 300, 200), (20, 300, 200)),
+        ((9, 90_000), (3, 90_000)),
+    ],
+)
+def test_rows_that_are_broadcast_need_no_interpreter(runs, shape, chunks):
+    a = wr.from_array(numbers(shape, "f8", True), chunks=chunks).persist()
+    row, factor = (wr.from_array(numbers(shape[1:], dtype, False)).persist() for dtype in ("f8", "f4"))
+
+    def make():
+        made = [(a - row) / factor, (abs(a) * row).sum(axis=0), (row - a).argmin(axis=-1), wr.exp(a / row).std()]
+        return [*made, a - row + a, (factor + a) * 2 - row]
+
+    compare(runs, make)
+
+
+@pytest.mark.parametrize(
+    ("shape", "chunks"), [((1200, 1000), (400, 1000)), ((40, 300, 200), (20, 300, 200)), ((500_000, 20), (250_000, 20))]
+)
+def test_elements_that_rows_share_need_no_interpreter(runs, shape, chunks):
+    a = wr.from_array(numbers(shape, "f8", True), chunks=chunks).persist()
+    column = wr.from_array(numbers((*shape[:-1], 1), "f8", False), chunks=(*chunks[:-1], 1)).persist()
+    compare(
+        runs, lambda: [a - column, (a / column).max(axis=0), (a * 2 - column) * a, wr.sqrt(column * column + a * a)]
+    )
 
 
 @pytest.mark.parametrize(

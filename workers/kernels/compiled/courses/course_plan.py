@@ -16,11 +16,11 @@ from ...interpreter.tile_regions import TILE
 from ..fixed.transposing import WORK as TURNING
 from ..fixed.transposing import turning_text
 from ..fused.fused import cuts
-from ..fused.segments import LoopSegment, alone, segments, way
+from ..fused.segments import WIDTH, LoopSegment, alone, segments, way
 from ..llvm.kernel_cache import ready
 from ..llvm.numpy_loops import loop_of
 from ..llvm.promotion import loop_dtypes
-from .course import COPY, EVERY, FULL, LAST, LOOP, LoopCall, Spot, address_of
+from .course import COPY, EVERY, FIRST, FULL, LAST, LOOP, LoopCall, Spot, address_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +37,8 @@ itself, and from there on the inputs."""
 LINE = 64
 LEAST_ROW = 16
 """Shorter rows aren't copied one by one."""
+ROWS = ("row", "column")
+"""How inputs are broadcast: a row is repeated, or rows share an element each."""
 
 
 class NotCourse(Exception):
@@ -147,10 +149,14 @@ def ufunc_loop(name: str, *dtypes: DType) -> tuple[int, int]:
 
 
 class TileInputs:
-    """Where the inputs' present tiles lie: in the block's order, brought to it, or one element for all."""
+    """Where the inputs' present tiles lie: in the block's order, brought to it, or one element for all.
+
+    `width` are of inputs that are broadcast the elements of the row that is repeated, or that share an element.
+    """
 
     def __init__(self, values: tuple[Value, ...], wholes: dict[int, Array], plot: Plot) -> None:
         self._plot = plot
+        self.width: dict[int, int] = {}
         self._lying: dict[int, Spot] = {}
         self._turned: dict[int, Turned] = {}
         for k, (number, part) in enumerate(wholes.items()):
@@ -159,11 +165,24 @@ class TileInputs:
             if part.size == 1:
                 self._lying[number] = Spot(INPUTS + k)
             elif part.size != plot.cut.size:
-                raise NotCourse("an input that is broadcast")
+                self._lying[number] = self._broadcast(INPUTS + k, number, values[number], part)
             elif part.flags.c_contiguous:
                 self._lying[number] = plot.lying(INPUTS + k, part.itemsize)
             else:
                 self._turned[number] = Turned.of(INPUTS + k, part, plot.cut)
+
+    def _broadcast(self, operand: int, number: int, value: Value, part: Array) -> Spot:
+        """Return where a row lies that is repeated, or elements that rows share."""
+        cut, kind = self._plot.cut, way(value.full)
+        extent = math.prod(n for n, f in zip(cut.shape, value.full, strict=True) if f)
+        if kind not in ("row", "column") or part.size != extent or not part.flags.c_contiguous:
+            raise NotCourse("an input that is broadcast along axes that aren't neighbours")
+        width = self.width[number] = part.size if kind == "row" else cut.size // part.size
+        if cut.tile % width or cut.group % width or (kind == "column" and width < LEAST_ROW):
+            raise NotCourse("an input that is broadcast, and cut")
+        if kind == "row":
+            return Spot(operand)
+        return Spot(operand, 0, cut.group // width * part.itemsize, cut.tile // width * part.itemsize)
 
     def functions(self, elements: int) -> dict[str, Any]:
         """Return the loops that bring inputs to order; None in place of one that isn't there, but will be."""
@@ -262,8 +281,17 @@ class Turned:
 class Steps:
     """The calls for a program's steps, over tiles of one kind."""
 
-    def __init__(self, program: Program, plan: BufferPlan, last: int, plot: Plot, draws: dict[int, Draw]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        plan: BufferPlan,
+        last: int,
+        plot: Plot,
+        draws: dict[int, Draw],
+        widths: dict[int, int],
+    ) -> None:
         self._program, self._plan, self._last, self._plot, self._draws = program, plan, last, plot, draws
+        self._widths = widths
         self._bytes = plot.cut.tile * max(value.dtype.itemsize for value in program.values)
         self._parts = [part for each in segments(program, plan, last) for part in self._choose(each)]
         self.compiled = [part for part in self._parts if isinstance(part, LoopSegment)]
@@ -304,12 +332,46 @@ class Steps:
     def _segment(
         self, segment: LoopSegment, elements: int, tiles: int, out: Spot | None, made: dict[int, Spot], function: int
     ) -> None:
-        if any(each not in ("full", "one") for each in segment.ways):
-            raise NotCourse("rows that are broadcast")
+        values, width, repeats = self._program.values, *self._nest(segment)
         targets = [self._target(i, ("kept", i), out) for i in segment.outputs]
-        spots = [made[i] for i in segment.inputs] + targets[:-1] + [self._plot.constant(segment.scalars), targets[-1]]
-        self._plot.add((function, 0), tuple(spots), (1, 1, elements), tiles, kind=len(spots))
+        inputs = [
+            self._repeated(i, made[i], repeats, tiles) if each == "row" and repeats > 1 else made[i]
+            for i, each in zip(segment.inputs, segment.ways, strict=True)
+        ]
+        scalars = self._plot.constant(segment.scalars)
+        width = width * repeats or elements
+        done = elements // width * width
+        for begin, counts in ((0, (1, done // width, width)), (done, (1, 1, elements - done))):
+            if min(counts) == 0:
+                continue
+            read = [
+                spot.at(begin * values[i].dtype.itemsize) if each == "full" else spot
+                for spot, i, each in zip(inputs, segment.inputs, segment.ways, strict=True)
+            ]
+            kept = [spot.at(begin * values[i].dtype.itemsize) for spot, i in zip(targets, segment.outputs, strict=True)]
+            spots = (*read, *kept[:-1], scalars, kept[-1])
+            self._plot.add((function, 0), spots, counts, tiles, kind=len(spots))
         made.update(zip(segment.outputs, targets, strict=True))
+
+    def _nest(self, segment: LoopSegment) -> tuple[int, int]:
+        """Return the length of the rows that a segment's loop goes over, and how often a short one is repeated.
+
+        0 where none of its inputs is broadcast.
+        """
+        if not set(segment.ways) <= {"full", "one", "row", "column"}:
+            raise NotCourse("inputs that are broadcast along axes that aren't neighbours")
+        widths = {self._widths[i] for i, each in zip(segment.inputs, segment.ways, strict=True) if each in ROWS}
+        if len(widths) > 1:
+            raise NotCourse("rows of several lengths")
+        width = next(iter(widths), 0)
+        return width, 1 if "column" in segment.ways or not width else max(1, WIDTH // width)
+
+    def _repeated(self, number: int, row: Spot, repeats: int, tiles: int) -> Spot:
+        """Return where a short row is repeated, which is done at a block's first tile."""
+        nbytes = self._widths[number] * self._program.values[number].dtype.itemsize
+        to = self._plot.lend(("repeated", number), repeats * nbytes)
+        self._plot.add((0, 0), (to.going(row=nbytes), row), (1, repeats, nbytes), tiles, FIRST, COPY)
+        return to
 
     def _step(self, number: int, elements: int, tiles: int, out: Spot | None, made: dict[int, Spot]) -> None:
         step = self._program.values[number]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,8 @@ INT = np.dtype(np.int64)
 SEARCHES = ("argmin", "argmax", "count_some")
 LANES = 16
 """Extremes of a row are looked for so many elements at once."""
+SHORT = 64
+"""Rows that are shorter are searched one after the other in one call."""
 WORK = 2
 
 
@@ -38,14 +40,16 @@ class Searched:
         self.plot, self.fold, self.level, self.source = plot, fold, level, source
         head = level.reduce.head
         self._dtypes: tuple[DType, ...]
-        self._counts = head == "count_some"
+        self._counts, self._is_short = head == "count_some", False
         if self._counts:
             if source.kind != "f" or level.target not in (INT, np.dtype(float)):
                 raise NotCourse("counts of these dtypes")
             self._text, self._dtypes = _count_text(source, level.target), (level.target,)
         else:
             wide = fold.width > 1 or fold.first == FIRST_GROUP
-            self._text, self._dtypes = _extreme_text(source, head == "argmax", wide), (source, INT)
+            self._is_short = not wide and not fold.first and fold.rows < SHORT
+            text = _short_text(source, head == "argmax") if self._is_short else None
+            self._text, self._dtypes = text or _extreme_text(source, head == "argmax", wide), (source, INT)
         self._state = [plot.keep(fold.results * d.itemsize) for d in self._dtypes]
 
     def functions(self, elements: int) -> dict[str, Any]:
@@ -63,6 +67,9 @@ class Searched:
         table = self.plot.constant(fold.rows_before().astype(np.int64))
         before = Spot(table.operand, table.base, 8 * fold.cut.tiles, 8)
         spots = (source.going(outer=rows * width * self.source.itemsize), state[0], state[-1], before)
+        if self._is_short:
+            self.plot.add((functions[self._text], 1), spots, (1, outer, rows), tiles, kind=len(spots))
+            return
         for begins, when in ((1, fold.first), (0, -fold.first)) if fold.first else ((1, 0),):
             self.plot.add((functions[self._text], begins), spots, (outer, rows, width), tiles, when, len(spots))
 
@@ -147,19 +154,9 @@ def goes_before(text: Text, dtype: DType, largest: bool, a: tuple[str, str], b: 
 def _extreme_text(dtype: DType, largest: bool, wide: bool) -> str:
     """Write the loop over rows; of rows of one element that many of them are gone over at once."""
     body = Body()
-    text, t = body.text, register(dtype)
+    text = body.text
     before = text.load(INT, "%before", "0")
-
-    def take(value: str, index: str, values: str, indices: str, at: str, worse: str = "") -> None:
-        """Put a value and its index in place of those that it goes before."""
-        best, where = text.load(dtype, values, at), text.load(INT, indices, at)
-        if worse:
-            takes = goes_before(text, dtype, largest, (value, index), (best, where))
-        else:
-            takes = _better(text, dtype, largest, value, best)
-        text.store(dtype, text.set(f"select i1 {takes}, {t} {value}, {t} {best}"), values, at)
-        text.store(INT, text.set(f"select i1 {takes}, i64 {index}, i64 {where}"), indices, at)
-
+    take = partial(_take, text, dtype, largest)
     with body.loop("0", text.set("mul i64 %begins, %width"), "1") as i:
         text.store(dtype, text.load(dtype, "%x", i), "%state", i)
         text.store(INT, before, "%index", i)
@@ -181,5 +178,45 @@ def _extreme_text(dtype: DType, largest: bool, wide: bool) -> str:
             at = text.set(f"add nsw nuw i64 {row}, {lane}")
             take(text.load(dtype, "%x", at), text.set(f"add i64 {before}, {at}"), "%best", "%where", lane)
     with body.loop("0", str(LANES), "1") as lane:
-        take(text.load(dtype, "%best", lane), text.load(INT, "%where", lane), "%state", "%index", "0", "ties")
+        take(text.load(dtype, "%best", lane), text.load(INT, "%where", lane), "%state", "%index", "0", ties=True)
     return _whole(body)
+
+
+@lru_cache(maxsize=32)
+def _short_text(dtype: DType, largest: bool) -> str:
+    """Write the loop over rows of a few elements, each of which comes to one value."""
+    body = Body()
+    text = body.text
+    body.entry.lines += [f"  %best = alloca {memory(dtype)}", "  %where = alloca i64"]
+    with body.loop("0", "%rows", "1") as row:
+        base = text.set(f"mul i64 {row}, %width")
+        text.store(dtype, text.load(dtype, "%x", base), "%best", "0")
+        text.store(INT, "0", "%where", "0")
+        with body.loop("1", "%width", "1") as i:
+            value = text.load(dtype, "%x", text.set(f"add nsw nuw i64 {base}, {i}"))
+            _take(text, dtype, largest, value, i, "%best", "%where", "0")
+        text.store(dtype, text.load(dtype, "%best", "0"), "%state", row)
+        text.store(INT, text.load(INT, "%where", "0"), "%index", row)
+    return _whole(body)
+
+
+def _take(
+    text: Text,
+    dtype: DType,
+    largest: bool,
+    value: str,
+    index: str,
+    values: str,
+    indices: str,
+    at: str,
+    ties: bool = False,
+) -> None:
+    """Write that a value and its index are put in place of those that it goes before."""
+    t = register(dtype)
+    best, where = text.load(dtype, values, at), text.load(INT, indices, at)
+    if ties:
+        takes = goes_before(text, dtype, largest, (value, index), (best, where))
+    else:
+        takes = _better(text, dtype, largest, value, best)
+    text.store(dtype, text.set(f"select i1 {takes}, {t} {value}, {t} {best}"), values, at)
+    text.store(INT, text.set(f"select i1 {takes}, i64 {index}, i64 {where}"), indices, at)

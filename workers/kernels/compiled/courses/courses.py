@@ -261,6 +261,8 @@ def _make_turned(
 ) -> ReadyCourse | None:
     plot, fused = Plot(cut), kernel.fused
     inputs = TileInputs(frame.program.values, wholes, plot)
+    if inputs.width:
+        raise NotCourse("an input that is broadcast")
     functions: dict[str, Native | None] = inputs.functions(cut.size)
     addresses = {text: _place_of(each) for text, each in functions.items() if each is not None}
     if len(addresses) < len(functions):
@@ -367,7 +369,8 @@ def _make(
     plot = Plot(cut)
     first = INPUTS + len(wholes)
     draws = {i: Draw(cut, each, program.values[i].dtype, first + k) for k, (i, each) in enumerate(drawn.items())}
-    inputs, steps = TileInputs(program.values, wholes, plot), Steps(program, frame.plan(last), last, plot, draws)
+    inputs = TileInputs(program.values, wholes, plot)
+    steps = Steps(program, frame.plan(last), last, plot, draws, inputs.width)
     parts = () if level is None else level.parts or (level,)
     folds = [_fold(plot, part, value.dtype, k if len(parts) > 1 else None) for k, part in enumerate(parts)]
     functions: dict[str, Native | None] = {each.text: each.function(cut.size) for each in steps.compiled}
