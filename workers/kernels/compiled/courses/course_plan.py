@@ -200,14 +200,14 @@ class TileInputs:
 
 
 @dataclass(frozen=True)
-class Rows:
+class SpacedRows:
     """How a block lies that isn't in C order: in rows of so many elements, which are `stride` bytes apart."""
 
     columns: int
     stride: int
 
     @staticmethod
-    def of(part: Array, cut: Cut) -> Rows | None:
+    def of(part: Array, cut: Cut) -> SpacedRows | None:
         """Return a block's rows; None where it lies otherwise, they are short, or a tile isn't made of whole ones."""
         axes = [(n, stride) for n, stride in zip(part.shape, part.strides, strict=True) if n > 1]
         columns = rows = 1
@@ -218,7 +218,7 @@ class Rows:
             rows *= axes.pop()[0]
         if axes or stride < 0 or columns < LEAST_ROW or cut.tile % columns or cut.group % columns:
             return None
-        return Rows(columns, stride)
+        return SpacedRows(columns, stride)
 
     def lying(self, operand: int, cut: Cut) -> Spot:
         """Return where the present tile of an operand begins that lies so."""
@@ -243,7 +243,7 @@ class Turned:
     """An input whose rows lie apart, or whose columns do: then `text` is the loop that turns it."""
 
     source: Spot
-    rows: Rows
+    rows: SpacedRows
     itemsize: int
     text: str
 
@@ -262,8 +262,8 @@ class Turned:
             columns, stride = axes[1]
             if cut.tile % columns == 0:
                 source = Spot(operand, 0, 0, cut.tile // columns * size)
-                return Turned(source, Rows(columns, stride), size, turning_text(size))
-        rows = Rows.of(part, cut)
+                return Turned(source, SpacedRows(columns, stride), size, turning_text(size))
+        rows = SpacedRows.of(part, cut)
         if rows is None:
             raise NotCourse("an input in another order")
         return Turned(rows.lying(operand, cut), rows, size, "")

@@ -26,7 +26,7 @@ from .course import FULL, LAST, MOST_ARGUMENTS, Course, Spot, address_of, conduc
 from .course_draws import Draw, Drawn, is_drawn
 from .course_folds import UFUNCS, TileFold, Total
 from .course_moments import Moments
-from .course_plan import INPUTS, LINE, OUT, SCRATCH, STATE, Cut, NotCourse, Plot, Rows, Steps, TileInputs
+from .course_plan import INPUTS, LINE, OUT, SCRATCH, STATE, Cut, NotCourse, Plot, SpacedRows, Steps, TileInputs
 from .course_search import SEARCHES, Searched, zeroed_text
 from .course_some_moments import SomeMoments
 
@@ -106,7 +106,7 @@ def store(frame: Frame, last: int, out: Places) -> bool:
     if not is_in_order(frame, out):
         if isinstance(out, list) or len(out) > 1:
             return False
-        rows = Rows.of(out[0], Cut.of(frame.shape))
+        rows = SpacedRows.of(out[0], Cut.of(frame.shape))
         if rows is None:
             return False
     prepared = _find(frame, last, None, rows)
@@ -316,7 +316,7 @@ def is_in_order(frame: Frame, out: Places) -> bool:
 
 
 def _find(
-    frame: Frame, last: int, level: Level | None, rows: Rows | None = None
+    frame: Frame, last: int, level: Level | None, rows: SpacedRows | None = None
 ) -> tuple[ReadyCourse, Native, list[Operand]] | None:
     """Return a frame's course if all that it calls is there, what goes over it, and its inputs.
 
@@ -359,7 +359,7 @@ def _make(
     wholes: dict[int, Array],
     drawn: dict[int, Drawn],
     cut: Cut,
-    rows: Rows | None,
+    rows: SpacedRows | None,
 ) -> ReadyCourse | None:
     """Return a frame's course; None as long as loops that it calls aren't compiled."""
     program = frame.program
