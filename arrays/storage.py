@@ -10,7 +10,7 @@ Which results are views is NumPy's own answer: functions that give views there s
 that depends on strides, NumPy is asked for an array of the same strides without any memory (`copies`).
 
 While a function is traced it is given arrays that stand for others. An array that was there before must keep nothing
-that is made of these: what is written to it is noted, and undone in the end (`OuterWrites`).
+that is made of these, nor may other threads see any: who is about to write to it is stopped (`OuterWrites`).
 """
 
 from __future__ import annotations
@@ -233,42 +233,32 @@ def _lay(layout: np.ndarray[Any, Any], op: Move, shape: tuple[int, ...]) -> np.n
 
 
 class OuterWrites:
-    """Arrays that one thread writes to and that others than the function have made, as they were before."""
+    """What refuses that one thread writes to arrays that others than the function that it traces have made.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    refusal : callable
+        Returns what is raised, for the user's line.
+    """
+
+    def __init__(self, refusal: Callable[[str], BaseException]) -> None:
         self.thread = threading.get_ident()
         self.where = ""
-        """The user's line that wrote first; empty: none did."""
+        """The user's line that wanted to write first; empty: none did."""
+        self._refusal = refusal
         self._made: dict[int, ref[Any]] = {}
-        self._arrays: dict[int, tuple[Any, Any]] = {}
-        self._storages: dict[int, tuple[Storage, Expr]] = {}
 
     def note_made(self, array: Any) -> None:
         """Note that the function has made an array."""
         self._made[id(array)] = ref(array)
 
     def note_write(self, array: Any) -> None:
-        """Note that an array is about to be written to; `CHANGES` is held."""
+        """Raise where an array is about to be written to that isn't the function's own; `CHANGES` is held."""
         storage = array._storage
         shown = [array, *(() if storage is None else storage.arrays())]
-        before = [each for each in shown if not self._is_made(each)]
-        if not before:
-            return
-        self.where = self.where or origin.find_origin().where or "an unknown line"
-        for each in before:
-            self._arrays.setdefault(id(each), (each, (each._expr, each._unsized, each._storage, each._steps)))
-        if storage is not None:
-            self._storages.setdefault(id(storage), (storage, storage.expr))
-
-    def undo(self) -> None:
-        """Have arrays be what they were."""
-        with CHANGES:
-            for storage, expr in self._storages.values():
-                storage.set(expr)
-            for array, state in self._arrays.values():
-                array._expr, array._unsized, array._storage, array._steps = state
-                if array._storage is not None and array._expr is not None:
-                    array._storage.add(array)
+        if not all(map(self._is_made, shown)):
+            self.where = self.where or origin.find_origin().where or "an unknown line"
+            raise self._refusal(self.where)
 
     def _is_made(self, array: Any) -> bool:
         own = self._made.get(id(array))
@@ -300,15 +290,14 @@ def note_write(array: Any) -> None:
 
 
 @contextmanager
-def undoing_outer_writes() -> Generator[OuterWrites]:
-    """While a function is traced by this thread: what it writes to arrays from outside is noted, and undone."""
-    writes = OuterWrites()
+def refusing_outer_writes(refusal: Callable[[str], BaseException]) -> Generator[OuterWrites]:
+    """While a function is traced by this thread: it is left where it is about to write to an array from outside."""
+    writes = OuterWrites(refusal)
     TRACED.append(writes)
     try:
         yield writes
     finally:
         TRACED.remove(writes)
-        writes.undo()
 
 
 def _forked() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,8 +68,12 @@ LEAF = Structure(_LEAF)
 def name_exactly(value: Any) -> Hashable:
     """Return what names a value and no other: 1, True and 1.0 are equal, and so are 0.0 and -0.0; NaN is not itself."""
     kind: type = type(value)
-    if kind in (bool, int, float, complex, slice, range):
+    if kind in (bool, int, float, complex, range):
         return kind, repr(value)
+    if kind is slice:
+        return kind, *map(name_exactly, (value.start, value.stop, value.step))
+    if isinstance(value, (int, float, complex, Decimal, datetime)):  # of equal ones, what is told of them may differ
+        return kind, value, repr(value)
     if isinstance(value, np.generic):
         return value.dtype, value.tobytes()
     if isinstance(value, tuple):

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.expr.expr import walk
 from ...graph.kinds.elementwise import NumberInput
 from ...workers.public_api import warn
 from ..base import ArrayBase, wrap
-from ..storage import traced_here, undoing_outer_writes
+from ..storage import refusing_outer_writes, traced_here
 from .arguments import AS_THEY_ARE, NUMBERS, PLAIN, ArgumentReader, Static
 from .structures import LEAF, take_apart
 from .traced_call import Result, TracedCall
@@ -38,6 +39,11 @@ if TYPE_CHECKING:
     from ...graph.expr.expr import Expr
     from .arguments import Arguments
     from .structures import Structure
+
+
+class _OuterWrite(BaseException):
+    """A function is about to write to an array from outside while it is traced: calls are to be calls of it."""
+
 
 MOST_TRACES = 128
 """Traces of one function that are kept, those that were made last."""
@@ -116,9 +122,11 @@ class TracedFunction:
         leaves, inputs = arguments.leaves, {*NUMBERS} - {*as_they_are}
         numbers = [(k, NumberInput(leaf)) for k, leaf in enumerate(leaves) if type(leaf) in inputs]
         stands_for = {k: placeholder("jit", leaves[k].expr.grid, leaves[k].dtype) for k in arguments.arrays}
-        with undoing_outer_writes() as writes:
+        with refusing_outer_writes(_OuterWrite) as writes:
             try:
                 call = self._record(arguments, numbers, stands_for)
+            except _OuterWrite:
+                return None
             except Exception:
                 raise_refusal(stands_for.values())  # which that came of
                 raise
@@ -172,6 +180,9 @@ class TracedFunction:
                 written.append((k, len(roots)))
                 roots.append(array.expr)
         trace = capture("jit", roots, list(stands_for.values()))
+        changed = {arguments.leaves[k].expr.token for k, _ in written}
+        if changed and any(node.token in changed for node in walk(list(trace.outside))):
+            return None  # the function has an argument that it writes to from outside as well
         return TracedCall(trace, arguments.arrays, tuple(numbers), structure, tuple(results), tuple(written))
 
     def _check_written(self, arguments: Arguments, k: int, value: Expr) -> None:

@@ -24,7 +24,7 @@ from ...graph.kinds.source import Full, Host, HostData
 from ...workers.shared.pages.additions import IN_LOOP
 from ..base import ArrayBase, as_array, wrap
 from ..chunking.rechunk import regrid
-from ..storage import undoing_outer_writes
+from ..storage import refusing_outer_writes
 from .structures import Structure, arrange, take_apart
 
 if TYPE_CHECKING:
@@ -85,13 +85,17 @@ def raise_refusal(stands: Iterable[Expr]) -> None:
 @contextmanager
 def _tracing(operation: str) -> Generator[None]:
     """While a loop's body is called: refuse what it writes to arrays from outside."""
-    with undoing_outer_writes() as writes:
-        yield
-    if writes.where:
-        raise ArgumentError(
-            f"{operation}: a function writes to an array from outside, at {writes.where}; expected that it returns "
+
+    def refusal(where: str) -> ArgumentError:
+        return ArgumentError(
+            f"{operation}: a function writes to an array from outside, at {where}; expected that it returns "
             "what it makes, and carries arrays that it changes"
         )
+
+    with refusing_outer_writes(refusal) as writes:
+        yield
+    if writes.where:  # the function has caught it
+        raise refusal(writes.where)
 
 
 @dataclass(frozen=True)

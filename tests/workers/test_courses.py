@@ -268,6 +268,31 @@ def test_rows_that_are_broadcast_need_no_interpreter(runs, shape, chunks):
 
 
 @pytest.mark.parametrize(
+    ("shape", "chunks"),
+    [
+        ((2, 100_000), (1, 100_000)),
+        ((4, 400, 350), (1, 400, 350)),
+        ((1, 400, 350), (1, 400, 350)),
+        ((3, 400, 350, 1), (1, 400, 350, 1)),
+        ((200_000, 1), (100_000, 1)),
+        ((4, 1, 400, 350), (2, 1, 400, 350)),
+    ],
+)
+def test_inputs_that_are_broadcast_to_blocks_of_one_row_or_column(shape, chunks):
+    a = wr.from_array(numbers(shape, "f8", True), chunks=chunks).persist()
+    others = [wr.from_array(numbers(s, "f8", False)).persist() for s in (shape[1:], (*shape[:-1], 1), shape[-1:])]
+
+    def make():
+        return [y for b in others for y in ((a - b).sum(axis=0), (a - b) * 2, (b + a).argmin(axis=-1), (a * b).std())]
+
+    wanted, found = [], []
+    for jit, results in (("off", wanted), ("on", found)):
+        with wr.config.set(jit=jit):
+            results += [np.asarray(x).tobytes() for x in wr.compute(*make())]
+    assert wanted == found
+
+
+@pytest.mark.parametrize(
     ("shape", "chunks"), [((1200, 1000), (400, 1000)), ((40, 300, 200), (20, 300, 200)), ((500_000, 20), (250_000, 20))]
 )
 def test_elements_that_rows_share_need_no_interpreter(runs, shape, chunks):

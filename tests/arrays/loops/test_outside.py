@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
@@ -63,7 +68,7 @@ def test_arrays_from_outside_are_written_to_in_each_call(chunks):
         close(other, values)
 
 
-def test_arrays_from_outside_stay_what_they_are_where_tracing_fails():
+def test_a_function_that_fails_has_written_what_it_would_have_written_untraced():
     outside = wr.array(X)
 
     @wr.jit
@@ -74,7 +79,67 @@ def test_arrays_from_outside_stay_what_they_are_where_tracing_fails():
 
     with pytest.raises(KeyError, match="36"):
         fail(wr.array(X + 1))
-    close(outside, X)
+    close(outside, (X + 1).reshape(36))
+
+
+def test_other_threads_see_nothing_of_a_trace():
+    outside, reads = wr.array(np.zeros(6)), wr.jit(lambda x: x + outside)
+    inside, go_on = threading.Event(), threading.Event()
+
+    @wr.jit
+    def write(x):
+        inside.set()
+        go_on.wait(20)
+        outside[0] = x[1]
+        inside.clear()
+        return x + 1
+
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(write, wr.array(np.ones(6)))
+        assert inside.wait(20)
+        outside[5] = 77
+        doubled = outside * 2
+        close(reads(wr.array(np.ones(6))), [1.0, 1, 1, 1, 1, 78])
+        go_on.set()
+        close(call.result(20), np.full(6, 2.0))
+    close(outside, [1.0, 0, 0, 0, 0, 77])
+    close(doubled, [0.0, 0, 0, 0, 0, 154])
+
+
+def test_a_write_that_is_swallowed_counts():
+    outside = wr.array(np.zeros(6))
+
+    @wr.jit
+    def write(x):
+        with suppress(BaseException):
+            outside[0] += x[1]
+        return x + outside
+
+    for k in (1, 2):
+        close(write(wr.array(np.ones(6))), [k + 1.0, 1, 1, 1, 1, 1])
+
+
+def test_an_argument_that_is_written_to_and_taken_from_outside():
+    x, values = wr.array(X), X.copy()
+
+    @wr.jit
+    def step(a):
+        a += 1
+        return x * 2
+
+    for _ in range(3):
+        values += 1
+        close(step(x), values * 2)
+    close(x, values)
+
+
+def test_slices_and_equal_static_values_of_other_looks_are_told_apart():
+    stop = wr.jit(lambda x, s: x * s.stop)
+    for k in (2, 3):
+        close(stop(wr.array(np.ones(4)), slice(0, k)), np.full(4, float(k)))
+    told = wr.jit(lambda x, v: x + len(str(v)), static="v")
+    for text in ("1.0", "1.00", "1.0"):
+        close(told(wr.array(np.ones(4)), Decimal(text)), np.full(4, 1.0 + len(text)))
 
 
 def test_bodies_of_loops_dont_write_to_arrays_from_outside():

@@ -162,6 +162,9 @@ class TileInputs:
         for k, (number, part) in enumerate(wholes.items()):
             if part.dtype != values[number].dtype or not part.flags.aligned or part.dtype.kind not in "biufc":
                 raise NotCourse("an input of another kind")
+            kind = way(values[number].full)
+            if part.size == (1 if kind == "row" else plot.cut.size) and kind in ROWS:
+                raise NotCourse("a row of one element, or a column as large as the block")
             if part.size == 1:
                 self._lying[number] = Spot(INPUTS + k)
             elif part.size != plot.cut.size:
@@ -360,7 +363,7 @@ class Steps:
         """
         if not set(segment.ways) <= {"full", "one", "row", "column"}:
             raise NotCourse("inputs that are broadcast along axes that aren't neighbours")
-        widths = {self._widths[i] for i, each in zip(segment.inputs, segment.ways, strict=True) if each in ROWS}
+        widths = {self._widths.get(i, 0) for i, each in zip(segment.inputs, segment.ways, strict=True) if each in ROWS}
         if len(widths) > 1:
             raise NotCourse("rows of several lengths")
         width = next(iter(widths), 0)

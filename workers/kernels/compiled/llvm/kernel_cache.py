@@ -74,7 +74,8 @@ class Kernel:
     def _take(self) -> None:
         """Take the function from disk, if it is kept there."""
         with suppress(Exception):  # who compiles it says what is wrong
-            self.function = kept_function(self.text, ENTRY, self.inputs)
+            kept = kept_function(self.text, ENTRY, self.inputs)
+            self.function = kept or self.function
 
     def _make(self) -> None:
         try:
