@@ -178,7 +178,10 @@ def check_timeout(operation: str, timeout: Any) -> float | None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, Real) or timeout != timeout:
         raise ArgumentError(bad(operation, "timeout", timeout, "a number of seconds, or None"))
-    return min(float(timeout), threading.TIMEOUT_MAX)
+    try:
+        return min(float(timeout), threading.TIMEOUT_MAX)
+    except OverflowError:  # a long integer
+        return threading.TIMEOUT_MAX
 
 
 class Future(concurrent.futures.Future[Any]):

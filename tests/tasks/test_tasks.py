@@ -226,6 +226,7 @@ def test_long_and_short_timeouts_of_exceptions():
         future.exception(timeout=0.01)
     assert future.exception(timeout=1e300) is None
     assert future.result(timeout=1e10) is None
+    assert future.result(timeout=10**400) is None
 
 
 def test_an_executor_waits_for_callbacks():

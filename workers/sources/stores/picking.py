@@ -93,4 +93,6 @@ def _take(fetch: Callable[[tuple[slice, ...]], Array], where: tuple[slice, ...],
             read = read[(*(slice(None),) * axis, taken)] if taken != slice(None) else read
         else:
             read = np.take(read, taken, axis)
-    return read.copy() if SPARSE * read.nbytes <= whole.nbytes and read.base is not None else read
+    held = whole if whole.base is None else whole.base  # what a view keeps
+    sparse = SPARSE * read.nbytes <= getattr(held, "nbytes", whole.nbytes)
+    return read.copy() if sparse and read.base is not None else read
