@@ -113,7 +113,7 @@ def arena(quick: bool, only: set[str]) -> Iterator[tuple[str, Found]]:
     with tempfile.TemporaryDirectory() as data:
         every = load()
         for name in [n for n in every if not only or n in only]:
-            order = Order(name, "windrow", data, str(Path(data, "late")), 8 << 30, 600.0, 1, quick)
+            order = Order(name, "windrow", data, str(Path(data, "late")), 8 << 30, 600.0, 1, quick, 2)
             meter = Meter()
             for meters in (nullcontext(), meter.attached()) if quick else (meter.attached(),):
                 # Small workloads run twice: what is compiled and imported isn't counted.

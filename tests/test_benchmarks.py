@@ -160,7 +160,7 @@ from arena.registry import load
 system, data, *only = sys.argv[1:]
 for name, workload in load().items():
     if system not in workload.without and (name in only if only else "/" not in name):
-        order = Order(name, system, data, f"{data}/late", size("1GiB"), 60, 1, True)
+        order = Order(name, system, data, f"{data}/late", size("1GiB"), 60, 1, True, 2)
         try:
             found = measure(order, lambda: 0)
         except Exception as error:

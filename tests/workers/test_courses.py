@@ -292,6 +292,22 @@ def test_inputs_that_are_broadcast_to_blocks_of_one_row_or_column(shape, chunks)
     assert wanted == found
 
 
+@pytest.mark.parametrize("shape", [(200_000, 4), (4, 200_000), (300, 400)])
+def test_what_is_generated_and_broadcast(shape):
+    a = wr.from_array(numbers(shape, "f8", True), chunks=shape).persist()
+
+    def make():
+        made = [wr.ones(shape[1:]), wr.full((shape[0], 1), 3.0), wr.arange(float(shape[1]))]
+        made.append(wr.random.default_rng(1).random(shape[1:]))
+        return [y for b in made for y in ((a - b) * 2 + b, (b + a).sum(axis=0), (a * b + a).max())]
+
+    wanted, found = [], []
+    for jit, results in (("off", wanted), ("on", found)):
+        with wr.config.set(jit=jit):
+            results += [np.asarray(x).tobytes() for x in wr.compute(*make())]
+    assert wanted == found
+
+
 @pytest.mark.parametrize(
     ("shape", "chunks"), [((1200, 1000), (400, 1000)), ((40, 300, 200), (20, 300, 200)), ((500_000, 20), (250_000, 20))]
 )

@@ -151,7 +151,8 @@ def ufunc_loop(name: str, *dtypes: DType) -> tuple[int, int]:
 class TileInputs:
     """Where the inputs' present tiles lie: in the block's order, brought to it, or one element for all.
 
-    `width` are of inputs that are broadcast the elements of the row that is repeated, or that share an element.
+    `width` are of inputs that are broadcast the elements of the row that is repeated, or that share an element; 0 where
+    in this block it is one row, or one element.
     """
 
     def __init__(self, values: tuple[Value, ...], wholes: dict[int, Array], plot: Plot) -> None:
@@ -165,6 +166,8 @@ class TileInputs:
             kind = way(values[number].full)
             if part.size == (1 if kind == "row" else plot.cut.size) and kind in ROWS:
                 raise NotCourse("a row of one element, or a column as large as the block")
+            if kind in ROWS:
+                self.width[number] = 0
             if part.size == 1:
                 self._lying[number] = Spot(INPUTS + k)
             elif part.size != plot.cut.size:
@@ -363,7 +366,10 @@ class Steps:
         """
         if not set(segment.ways) <= {"full", "one", "row", "column"}:
             raise NotCourse("inputs that are broadcast along axes that aren't neighbours")
-        widths = {self._widths.get(i, 0) for i, each in zip(segment.inputs, segment.ways, strict=True) if each in ROWS}
+        numbers = [i for i, each in zip(segment.inputs, segment.ways, strict=True) if each in ROWS]
+        if not all(i in self._widths for i in numbers):
+            raise NotCourse("what is generated and broadcast")
+        widths = {self._widths[i] for i in numbers}
         if len(widths) > 1:
             raise NotCourse("rows of several lengths")
         width = next(iter(widths), 0)

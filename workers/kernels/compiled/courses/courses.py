@@ -261,7 +261,7 @@ def _make_turned(
 ) -> ReadyCourse | None:
     plot, fused = Plot(cut), kernel.fused
     inputs = TileInputs(frame.program.values, wholes, plot)
-    if inputs.width:
+    if any(inputs.width.values()):
         raise NotCourse("an input that is broadcast")
     functions: dict[str, Native | None] = inputs.functions(cut.size)
     addresses = {text: _place_of(each) for text, each in functions.items() if each is not None}
