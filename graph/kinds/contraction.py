@@ -61,8 +61,7 @@ class Contract(Op):
         index = domain.index(block)
         part, index = (index[0], index[1:]) if self.split > 1 else (0, index)
         where = dict(zip(self.out, index, strict=True))
-        summed = self.summed
-        counts = [left.counts[self.left.index(label)] for label in summed]
+        summed, counts = self.summed, self.inner_counts(left)
         total = math.prod(counts)
         span = -(-total // self.split)
         pairs: list[tuple[int, int]] = []

@@ -25,7 +25,7 @@ from .course import COPY, EVERY, FIRST, FULL, LAST, LOOP, LoopCall, Spot, addres
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .....graph.lowering.program import Program, Value
+    from .....graph.lowering.program import Mask, Program, Value
     from ...interpreter.buffer_plan import BufferPlan
     from ..llvm.text import DType
     from .course_draws import Draw
@@ -171,17 +171,17 @@ class TileInputs:
             if part.size == 1:
                 self._lying[number] = Spot(INPUTS + k)
             elif part.size != plot.cut.size:
-                self._lying[number] = self._broadcast(INPUTS + k, number, values[number], part)
+                self._lying[number] = self._broadcast(INPUTS + k, number, kind, values[number].full, part)
             elif part.flags.c_contiguous:
                 self._lying[number] = plot.lying(INPUTS + k, part.itemsize)
             else:
                 self._turned[number] = Turned.of(INPUTS + k, part, plot.cut)
 
-    def _broadcast(self, operand: int, number: int, value: Value, part: Array) -> Spot:
+    def _broadcast(self, operand: int, number: int, kind: str | None, full: Mask, part: Array) -> Spot:
         """Return where a row lies that is repeated, or elements that rows share."""
-        cut, kind = self._plot.cut, way(value.full)
-        extent = math.prod(n for n, f in zip(cut.shape, value.full, strict=True) if f)
-        if kind not in ("row", "column") or part.size != extent or not part.flags.c_contiguous:
+        cut = self._plot.cut
+        extent = math.prod(n for n, f in zip(cut.shape, full, strict=True) if f)
+        if kind not in ROWS or part.size != extent or not part.flags.c_contiguous:
             raise NotCourse("an input that is broadcast along axes that aren't neighbours")
         width = self.width[number] = part.size if kind == "row" else cut.size // part.size
         if cut.tile % width or cut.group % width or (kind == "column" and width < LEAST_ROW):
