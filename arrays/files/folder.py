@@ -76,10 +76,11 @@ def save(path: PathLike, x: ArrayLike, *, overwrite: bool | None = None) -> None
     """
     target = path_of("save", path)
     if target.endswith(".npy"):
-        to_npy(x, target, overwrite=overwrite is not False)
+        to_npy(x, target, overwrite=True if overwrite is None else overwrite)
         return
     array = pack_fields(as_array_nocopy("save", "x", x))
-    write_once("save", target, bool(overwrite), [array], partial(_write, target, bool(overwrite)))
+    overwrite = False if overwrite is None else overwrite
+    write_once("save", target, overwrite, [array], partial(_write, target, overwrite))
 
 
 def _write(target: str, overwrite: bool, array: Array) -> None:

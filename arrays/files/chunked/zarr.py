@@ -177,7 +177,9 @@ def to_zarr(
     else:
         place = place_of("to_zarr", url, component or name, storage_options)
         if region is None:
-            return _write_new(array, place, overwrite or mode == "w", compute, return_stored, zarr_array_kwargs)
+            return _write_new(
+                array, place, True if mode == "w" else overwrite, compute, return_stored, zarr_array_kwargs
+            )
         open_array("to_zarr", place)  # opening a missing path for writing would make a folder
         target = open_array("to_zarr", place, mode="r+")
     if zarr_array_kwargs:

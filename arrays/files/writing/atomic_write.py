@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+
 from ....graph.errors import ArgumentError, FileError, FileExists, MissingFile, bad
 from ....scheduler.session.cluster import session
 from ....workers.sources.arrow_folder import ChunkRuns
@@ -28,8 +30,6 @@ from .write_locks import turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-    import numpy as np
 
     from ....graph.chunks.grid import Grid
     from ...array import Array
@@ -130,7 +130,15 @@ def aside(
 
 
 def write_once(operation: str, path: str, overwrite: bool, arrays: Sequence[Array], write: Callable[..., None]) -> None:
-    """Call `write(*arrays)`; in SPMD mode on rank 0 alone, when all ranks have arrived and agree on values."""
+    """Call `write(*arrays)`; in SPMD mode on rank 0 alone, when all ranks have arrived and agree on values.
+
+    Raises
+    ------
+    ArgumentError
+        `overwrite` isn't True or False: a text such as "no" would replace what is there.
+    """
+    if not isinstance(overwrite, bool | np.bool):
+        raise ArgumentError(bad(operation, "overwrite", overwrite, "True or False"))
     active = session()
     if active.place[1] > 1:
         arrays = [wrap(expr) for expr in expand_recipes([a.expr for a in arrays])]
