@@ -427,3 +427,28 @@ def test_a_process_may_end_while_a_kernel_is_made(jit, tmp_path):
         assert done.returncode == 0, done.stderr.decode()
         for file in (tmp_path / "windrow" / "kernels").glob("*.o"):
             file.unlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@pytest.mark.parametrize("jit", ["auto", "on"])
+def test_a_fork_amid_a_kernels_making_makes_it_anew(jit, tmp_path):
+    code = (
+        "import os, time, signal, numpy as np, windrow as w\n"
+        "from windrow.workers.kernels.compiled.llvm import kernel_cache as choice\n"
+        "choice.ENOUGH_WORK = 1\n"
+        "x = w.from_array(np.arange(200_000.0), chunks=100_000)\n"
+        "make = lambda: float((w.sqrt(x * x) * 2 - 1).sum())\n"
+        "first = make()\n"
+        "if (child := os.fork()) == 0:\n"
+        "    signal.alarm(40)\n"
+        f"    w.config.set(jit={jit!r})\n"
+        "    os._exit(0 if make() == make() == first else 7)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0\n"
+        "assert make() == first\n"
+    )
+    path = os.pathsep.join(p for p in sys.path if p)
+    environment = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, timeout=60, env=environment
+    )
+    assert done.returncode == 0, done.stderr.decode()

@@ -292,6 +292,27 @@ def test_inputs_that_are_broadcast_to_blocks_of_one_row_or_column(shape, chunks)
     assert wanted == found
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "?"])
+def test_one_value_everywhere_beside_functions(dtype):
+    a = wr.from_array(numbers((2, 150_000), "f8", False) / 6000, chunks=(1, 150_000)).persist()
+    drawn = wr.random.default_rng(3).random((2, 150_000), chunks=(1, 150_000))
+
+    def make():
+        full = wr.full((2, 150_000), 3, dtype, chunks=(1, 150_000))
+        made = [
+            full + wr.exp(a) * 2,
+            (full + wr.exp(drawn)).sum(axis=1),
+            wr.full((2, 150_000), 3, dtype) - a * wr.log(drawn),
+        ]
+        return [*made, (a / full * wr.exp(full)).max()]
+
+    wanted, found = [], []
+    for jit, results in (("off", wanted), ("on", found)):
+        with wr.config.set(jit=jit):
+            results += [np.asarray(x).tobytes() for x in wr.compute(*make())]
+    assert wanted == found
+
+
 @pytest.mark.parametrize("shape", [(200_000, 4), (4, 200_000), (300, 400)])
 def test_what_is_generated_and_broadcast(shape):
     a = wr.from_array(numbers(shape, "f8", True), chunks=shape).persist()

@@ -341,8 +341,7 @@ class Steps:
         values, width, repeats = self._program.values, *self._nest(segment)
         targets = [self._target(i, ("kept", i), out) for i in segment.outputs]
         inputs = [
-            self._repeated(i, made[i], repeats, tiles) if each == "row" and repeats > 1 else made[i]
-            for i, each in zip(segment.inputs, segment.ways, strict=True)
+            self._read(i, made[i], each, repeats, tiles) for i, each in zip(segment.inputs, segment.ways, strict=True)
         ]
         scalars = self._plot.constant(segment.scalars)
         width = width * repeats or elements
@@ -374,6 +373,15 @@ class Steps:
             raise NotCourse("rows of several lengths")
         width = next(iter(widths), 0)
         return width, 1 if "column" in segment.ways or not width else max(1, WIDTH // width)
+
+    def _read(self, number: int, spot: Spot, kind: str, repeats: int, tiles: int) -> Spot:
+        """Return where a segment's loop reads an input."""
+        value = self._program.values[number]
+        if kind == "row" and repeats > 1:
+            return self._repeated(number, spot, repeats, tiles)
+        if kind == "full" and isinstance(value, Generate) and isinstance(value.source, Full):  # one element lies there
+            return self._plot.constant(np.full(self._plot.cut.tile, value.source.value, value.dtype))
+        return spot
 
     def _repeated(self, number: int, row: Spot, repeats: int, tiles: int) -> Spot:
         """Return where a short row is repeated, which is done at a block's first tile."""

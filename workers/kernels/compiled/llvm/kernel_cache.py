@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ....config import config
-from .machine_code import Native, compile_text, kept_function
+from .machine_code import Native, compile_text, hold_while_forking, kept_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ WAITED_WORK = 4 * ENOUGH_WORK
 
 _log = logging.getLogger("windrow")
 _lock = threading.Lock()
+hold_while_forking(_lock)
 
 
 @dataclass
@@ -34,7 +36,8 @@ class Kernel:
     text: str
     inputs: int
     work: int = 0
-    asked: bool = False
+    asked: int = 0
+    """The process that has it made; 0: none has."""
     looked: bool = False
     function: Native | None = None
     finished: threading.Event = field(default_factory=threading.Event)
@@ -47,7 +50,7 @@ class Kernel:
         if self.function is None:
             self.work += work
             known = self.work + ahead
-            if config.jit == "on" or (known >= ENOUGH_WORK and not self.asked):
+            if config.jit == "on" or (known >= ENOUGH_WORK and self.asked != os.getpid()):
                 self.ask(wait=config.jit == "on")
             elif known >= KEPT_WORK and not self.looked:
                 self.looked = True
@@ -57,7 +60,9 @@ class Kernel:
     def ask(self, wait: bool) -> None:
         """Have the function made by a thread of its own."""
         with _lock:
-            first, self.asked = not self.asked, True
+            first, self.asked = self.asked != os.getpid(), os.getpid()
+            if first and not self.finished.is_set():  # another process's thread isn't in this one
+                self.finished = threading.Event()
         if first and not self._start(self._make):
             self.finished.set()
         if wait:
@@ -75,7 +80,8 @@ class Kernel:
         """Take the function from disk, if it is kept there."""
         with suppress(Exception):  # who compiles it says what is wrong
             kept = kept_function(self.text, ENTRY, self.inputs)
-            self.function = kept or self.function
+            if kept is not None:
+                self.function = kept
 
     def _make(self) -> None:
         try:

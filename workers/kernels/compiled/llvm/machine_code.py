@@ -24,6 +24,14 @@ _lock = threading.Lock()
 _engines: list[Any] = []
 
 
+def hold_while_forking(lock: threading.Lock) -> None:
+    """See to it that no other thread has a lock when the process forks: the child hasn't got that thread."""
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+
+hold_while_forking(_lock)
+
+
 def compile_text(text: str, entry: str, inputs: int) -> Native:
     """Return the function `entry` of a text, which takes so many inputs, then as in `compile_fused`.
 
@@ -154,7 +162,10 @@ def _read(folder: Path | None, digest: str) -> bytes | None:
     if folder is None:
         return None
     try:
-        data = (folder / f"{digest}.o").read_bytes()
+        file = folder / f"{digest}.o"
+        if not file.is_file():
+            return None
+        data = file.read_bytes()
     except OSError:
         return None
     # What was cut short or damaged is compiled again.
@@ -170,6 +181,10 @@ def _write(folder: Path | None, digest: str, code: bytes) -> None:
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".", delete=False) as file:
             file.write(hashlib.sha256(code).digest() + code)
-        os.replace(file.name, folder / f"{digest}.o")
+        try:
+            os.replace(file.name, folder / f"{digest}.o")
+        except OSError:
+            os.unlink(file.name)
+            raise
     except OSError as error:
         _log.debug("a compiled kernel isn't kept on disk: %s", error)
