@@ -69,9 +69,6 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     What is a view in NumPy is one here: setting elements of a slice, a transposed or a reshaped array sets those of the
     array that it was taken of, too. Chunks never change; the arrays stand for other expressions from then on.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.ones((1000, 1000), chunks=500)
     >>> y = (x + x.T).sum(axis=0)
     >>> y
@@ -104,9 +101,6 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         numpy.ndarray or numpy scalar
             The elements, in the driver's memory; a scalar for a 0-d array.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.arange(3).compute()
         array([0, 1, 2])
         """
@@ -132,9 +126,6 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         ClusterError
             The cluster is closed.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.arange(3).persist()
         >>> x.sum().compute()
         np.int64(3)
@@ -170,9 +161,6 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         -----
         Unlike in dask this is rarely needed: they are computed when something needs them.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.arange(6)
         >>> x[x > 2].compute_chunk_sizes().shape
         (3,)
@@ -252,9 +240,6 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         TypeError
             A position is not an integer.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.arange(6).reshape(2, 3).item(1, 0)
         3
         """
@@ -285,9 +270,6 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         ValueError
             `order` is unknown.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.arange(3, dtype="u1").tobytes()
         b'\\x00\\x01\\x02'
         """
@@ -306,9 +288,6 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         ArgumentError
             `value` is an array with axes.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.zeros(2)
         >>> x.fill(7)
         >>> x.compute()
@@ -374,9 +353,6 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         Array
             Lazy, with the same elements; nothing is computed.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.zeros(2)
         >>> y = x.copy()
         >>> y[0] = 1
@@ -407,9 +383,6 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         list or number
             Python numbers in lists as deep as there are axes.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.arange(4).reshape(2, 2).tolist()
         [[0, 1], [2, 3]]
         """
@@ -472,9 +445,6 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         ArgumentError
             `device` is neither None nor "cpu". `stream` is not None.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.ones(2).to_device("cpu").device
         'cpu'
         """

@@ -109,9 +109,6 @@ class Methods(ArrayBase):
         DTypeError
             `dtype` is not a NumPy dtype, or one of Python objects. `casting` doesn't allow the cast.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.arange(3).astype(float).compute()
         array([0., 1., 2.])
         """
@@ -130,9 +127,6 @@ class Methods(ArrayBase):
         DTypeError
             The elements are no numbers.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.asarray([1 + 2j]).conj().compute()
         array([1.-2.j])
         """
@@ -163,9 +157,6 @@ class Methods(ArrayBase):
         AxisError
             `axis` is out of range for the array.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.asarray([3, 1, 2])
         >>> x.sort()
         >>> x.compute()
@@ -195,9 +186,6 @@ class Methods(ArrayBase):
         AxisError
             `axis` is out of range for the array.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.asarray([3, 1, 2])
         >>> x.partition(0)
         >>> int(x[0])
@@ -261,9 +249,6 @@ class Methods(ArrayBase):
         DTypeError
             `dtype` is none, or its size doesn't divide the bytes of the axis.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.ones(1).view("u8").compute()
         array([4607182418800017408], dtype=uint64)
         """
@@ -282,9 +267,6 @@ class Methods(ArrayBase):
         Array
             Lazy, of the same shape and dtype.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.asarray([1]).astype("u2").byteswap().compute()
         array([256], dtype=uint16)
         """
@@ -311,9 +293,6 @@ class Methods(ArrayBase):
         ShapeError
             `new_shape` has a negative length, or 2**63 elements or more.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.arange(3)
         >>> x.resize(2, 2)
         >>> x.compute()
@@ -460,9 +439,6 @@ class Methods(ArrayBase):
         IndexingError
             An index is out of bounds: at the call, or for lazy indices when the result is computed.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.zeros(3, int)
         >>> x.put([1, -1], [7, 8])
         >>> x.compute()

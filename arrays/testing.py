@@ -61,9 +61,6 @@ def assert_equal(actual: Any, desired: Any, err_msg: str = "", verbose: bool = T
     As `numpy.testing.assert_equal`, but lazy arrays are compared where their chunks are, and the message names the
     first block and position that differ.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(6, chunks=4)
     >>> wr.testing.assert_equal(x + x, 2 * x)
     >>> wr.testing.assert_equal(x, [0, 1, 2, 3, 4, 7])
@@ -111,9 +108,6 @@ def assert_array_equal(
     -----
     Lazy arrays are compared where their chunks are; see `assert_equal`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.testing.assert_array_equal(wr.ones(3), 1)
     """
     _assert("assert_array_equal", actual, desired, _equal, {}, err_msg, verbose, strict)
@@ -162,9 +156,6 @@ def assert_allclose(
     -----
     Lazy arrays are compared where their chunks are; see `assert_equal`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.testing.assert_allclose(wr.ones(3) + 1e-9, 1)
     """
     tolerances = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
@@ -193,9 +184,6 @@ def assert_consistent(x: Any) -> None:
     AssertionError
         Chunks don't add up to the shape, or the array computes to another shape or dtype.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.testing.assert_consistent(wr.ones((3, 4), chunks=2).T)
     """
     _check_chunks("assert_consistent", x)
@@ -225,9 +213,6 @@ def chunkings(shape: ShapeLike) -> Iterator[Chunks]:
     ShapeError
         A length is negative.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> list(wr.testing.chunkings(5))
     [((5,),), ((1, 1, 1, 1, 1),), ((2, 2, 1),), ((3, 2),), ((4, 1),), ((0, 3, 0, 2),)]
     >>> for chunks in wr.testing.chunkings((4, 4)):

@@ -51,9 +51,6 @@ class PCA(Lazily, own.PCA):
     and `copy`, `tol` and `power_iteration_normalizer` are ignored for Windrow arrays; `random_state=None` means 0. Rows
     are persisted while the model is fitted.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.decomposition import PCA
     >>> X = wr.random.default_rng(1).normal(size=(1000, 3), chunks=(100, 3)) * wr.asarray([1.0, 5.0, 1.0])
     >>> abs(PCA(1).fit(X).components_).round(1)
@@ -140,9 +137,6 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
     "randomized" approximates them in `n_iter + 2` passes; "arpack" is exact. `power_iteration_normalizer` and `tol`
     are ignored for Windrow arrays; `random_state=None` means 0. Rows are persisted while the model is fitted.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.decomposition import TruncatedSVD
     >>> X = wr.random.default_rng(1).normal(size=(1000, 5), chunks=(100, 5))
     >>> TruncatedSVD(2).fit(X).transform(X).shape

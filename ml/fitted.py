@@ -230,7 +230,7 @@ class Lazily:
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        if "Examples" in str(cls.__dict__.get("__doc__")):
+        if ">>>" in str(cls.__dict__.get("__doc__")):
             cls.__doc__ = describe(cls)
         for name in (*METHODS, "score", "fit_transform"):
             if hasattr(cls, name) and name not in vars(cls) and not isinstance(_find(cls, name), _Lazy):

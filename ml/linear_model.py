@@ -151,9 +151,6 @@ class LinearRegression(Supervised, own.LinearRegression):
     Directions below float64's precision get no weight, as in a pseudoinverse, whatever the scale of the columns.
     `copy_X`, `tol` and `n_jobs` are ignored for Windrow arrays, and `positive` is refused.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.linear_model import LinearRegression
     >>> X = wr.random.default_rng(1).random((1000, 2), chunks=(100, 2))
     >>> model = LinearRegression().fit(X, X[:, 0] * 3 - X[:, 1] + 2)
@@ -203,9 +200,6 @@ class Ridge(Supervised, own.Ridge):
     Where columns depend on each other and `alpha` is 0, the coefficients are those of minimum norm. `copy_X`,
     `max_iter`, `tol`, `solver` and `random_state` are ignored for Windrow arrays, and `positive` is refused.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.linear_model import Ridge
     >>> X = wr.random.default_rng(1).random((1000, 2), chunks=(100, 2))
     >>> Ridge(alpha=1e-6).fit(X, X[:, 0]).coef_.round(3) + 0.0
@@ -260,9 +254,6 @@ class SGDRegressor(FitsByAveraging, own.SGDRegressor):
     little. `tol` is compared with the mean loss of rows, each measured before the step that trains on it. `average`,
     `early_stopping` and `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which means 0.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.linear_model import SGDRegressor
     >>> X = wr.random.default_rng(1).normal(size=(10_000, 2), chunks=(1000, 2))
     >>> SGDRegressor(max_iter=5, tol=None).fit(X, X[:, 0] - X[:, 1]).coef_.round(2)
@@ -280,9 +271,6 @@ class SGDClassifier(FitsByAveraging, own.SGDClassifier):
     little. `tol` is compared with the mean loss of rows, each measured before the step that trains on it. `average`,
     `early_stopping` and `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which means 0.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.linear_model import SGDClassifier
     >>> X = wr.random.default_rng(1).normal(size=(10_000, 2), chunks=(1000, 2))
     >>> y = (X[:, 0] > 0).astype(int)
@@ -301,9 +289,6 @@ class Perceptron(FitsByAveraging, own.Perceptron):
     little. `tol` is compared with the mean loss of rows, each measured before the step that trains on it.
     `early_stopping` is refused; `random_state` is an integer or None, which means 0.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.linear_model import Perceptron
     >>> X = wr.random.default_rng(1).normal(size=(10_000, 2), chunks=(1000, 2))
     >>> y = (X[:, 0] > 0).astype(int)

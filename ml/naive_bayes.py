@@ -195,9 +195,6 @@ def _class_spreads(X: Values, y: Values, w: Values, classes: Values, means: Valu
 class GaussianNB(_ByClass, own.GaussianNB):
     """Scikit-learn's `GaussianNB`; for Windrow arrays means and variances of the classes are exact.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.naive_bayes import GaussianNB
     >>> X = wr.random.default_rng(1).normal(size=(1000, 2), chunks=(100, 2))
     >>> y = (X[:, 0] > 0).astype(int)
@@ -258,9 +255,6 @@ class _Counted(_ByClass):
 class MultinomialNB(_Counted, own.MultinomialNB):
     """Scikit-learn's `MultinomialNB`; for Windrow arrays the counts of all blocks are added.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.naive_bayes import MultinomialNB
     >>> X = wr.random.default_rng(1).integers(0, 5, (1000, 3), chunks=(100, 3))
     >>> MultinomialNB().fit(X, X[:, 0] > 2).classes_
@@ -271,9 +265,6 @@ class MultinomialNB(_Counted, own.MultinomialNB):
 class BernoulliNB(_Counted, own.BernoulliNB):
     """Scikit-learn's `BernoulliNB`; for Windrow arrays the counts of all blocks are added.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.naive_bayes import BernoulliNB
     >>> X = wr.random.default_rng(1).integers(0, 2, (1000, 3), chunks=(100, 3))
     >>> float(BernoulliNB().fit(X, X[:, 0]).score(X, X[:, 0]))
@@ -284,9 +275,6 @@ class BernoulliNB(_Counted, own.BernoulliNB):
 class ComplementNB(_Counted, own.ComplementNB):
     """Scikit-learn's `ComplementNB`; for Windrow arrays the counts of all blocks are added.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.naive_bayes import ComplementNB
     >>> X = wr.random.default_rng(1).integers(0, 5, (1000, 3), chunks=(100, 3))
     >>> ComplementNB().fit(X, X[:, 0] > 2).classes_
@@ -308,9 +296,6 @@ def _categories(X: Values, y: Values, w: Values, classes: Values, begins: Values
 class CategoricalNB(_ByClass, own.CategoricalNB):
     """Scikit-learn's `CategoricalNB`; for Windrow arrays the counts of all blocks are added.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.naive_bayes import CategoricalNB
     >>> X = wr.random.default_rng(1).integers(0, 5, (1000, 3), chunks=(100, 3))
     >>> float(CategoricalNB().fit(X, X[:, 0] > 2).score(X, X[:, 0] > 2)) > 0.99

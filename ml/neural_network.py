@@ -21,9 +21,6 @@ class MLPClassifier(FitsByAveraging, own.MLPClassifier):
     its batch; `tol` is compared with it, as in scikit-learn. `early_stopping`, `solver="lbfgs"` and
     `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which means 0.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.neural_network import MLPClassifier
     >>> X = wr.random.default_rng(1).normal(size=(2000, 2), chunks=(500, 2))
     >>> y = (X[:, 0] > 0).astype(int)
@@ -44,9 +41,6 @@ class MLPRegressor(FitsByAveraging, own.MLPRegressor):
     its batch; `tol` is compared with it, as in scikit-learn. `early_stopping`, `solver="lbfgs"` and
     `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which means 0.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.neural_network import MLPRegressor
     >>> X = wr.random.default_rng(1).normal(size=(2000, 2), chunks=(500, 2))
     >>> model = MLPRegressor(hidden_layer_sizes=(8,), batch_size=20, max_iter=20, random_state=1)

@@ -47,9 +47,6 @@ class StandardScaler(Lazily, own.StandardScaler):
     -----
     `transform` of a Windrow array is lazy. `copy` is ignored for Windrow arrays, which are never written to.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.preprocessing import StandardScaler
     >>> X = wr.random.default_rng(1).normal(5, 2, (1000, 3), chunks=(100, 3))
     >>> Z = StandardScaler().fit(X).transform(X)
@@ -237,9 +234,6 @@ class MinMaxScaler(_ByExtremes, own.MinMaxScaler):
     -----
     `transform` of a Windrow array is lazy. `copy` is ignored for Windrow arrays, which are never written to.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.preprocessing import MinMaxScaler
     >>> X = wr.arange(10, chunks=3).reshape(10, 1)
     >>> float(MinMaxScaler().fit(X).transform(X).max())
@@ -257,9 +251,6 @@ class MaxAbsScaler(_ByExtremes, own.MaxAbsScaler):
     -----
     `transform` of a Windrow array is lazy. `copy` is ignored for Windrow arrays, which are never written to.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.preprocessing import MaxAbsScaler
     >>> X = wr.arange(-10, 10, chunks=3).reshape(20, 1)
     >>> float(MaxAbsScaler().fit(X).transform(X).min())

@@ -4,6 +4,9 @@ In a docstring the line `{axis}` stands for the entry `axis`, and `{axis, out}` 
 stands for all that the docstring of `tril`, a function above, has between its summary and its examples. In an entry
 the line `{entry axis, out}` stands for others. A module with such lines ends with `GLOSSARY.fill(__name__)`, for the
 glossary that has them.
+
+The first `>>>` of a public docstring begins its examples: `head_examples` writes their heading and
+`>>> import windrow as wr` above it. Examples that begin otherwise have a heading of their own.
 """
 
 from __future__ import annotations
@@ -47,7 +50,16 @@ class Glossary:
                         each.__doc__ = _LINE.sub(find, each.__doc__)
 
 
+def head_examples(text: str | None) -> str | None:
+    """Return a docstring with the heading of its examples and the import that they begin with."""
+    if not text or ">>> " not in text or "Examples\n" in text:
+        return text
+    before, _, examples = text.partition(">>> ")
+    margin = before.rpartition("\n")[2]
+    return f"{before}Examples\n{margin}--------\n{margin}>>> import windrow as wr\n{margin}>>> {examples}"
+
+
 def _sections(function: FunctionType) -> str:
     """Return what stands between the summary and the examples of a docstring."""
-    text = inspect.cleandoc(function.__doc__ or "")
+    text = inspect.cleandoc(head_examples(function.__doc__) or "")
     return text[text.index("Parameters\n---") : text.index("\n\nExamples\n---")]

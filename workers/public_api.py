@@ -17,6 +17,7 @@ from ..graph.errors import WindrowError
 from ..graph.expr import origin
 from ..graph.keyword_hints import ASIDE, drop_hints, is_of_call
 from .config import config
+from .docstrings import head_examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -95,6 +96,7 @@ def guard(function: Callable[..., Any], inner: bool = False) -> Callable[..., An
                 raise
         return public(*args, **known)
 
+    public.__doc__ = head_examples(function.__doc__)
     return public
 
 
@@ -265,6 +267,7 @@ _instances: dict[int, tuple[Any, str]] = {}
 @functools.cache
 def _publish_class(kind: type, plain: bool, single: bool, indexed: str) -> None:
     """Make a class's methods public; `single`: its instances have names of their own."""
+    kind.__doc__ = head_examples(kind.__doc__)
     for name, value in list(vars(kind).items()):
         if not isinstance(value, FunctionType) or value.__code__ is _WRAPPER or not _mine(value):
             continue

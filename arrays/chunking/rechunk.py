@@ -76,9 +76,6 @@ def rechunk(x: ArrayLike, chunks: ChunksLike = "auto") -> Array:
     ChunksError
         `chunks` can't be read or doesn't fit the shape.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.rechunk(wr.arange(10, chunks=5), 4).chunks
     ((4, 4, 2),)
     """
@@ -126,9 +123,6 @@ def normalize_chunks(
     ChunksError
         `chunks` can't be read or doesn't fit the shape.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.normalize_chunks({0: 4}, shape=(10, 3))
     ((4, 4, 2), (3,))
     >>> wr.normalize_chunks("auto", shape=(8,), limit=32, dtype="f8")

@@ -67,9 +67,6 @@ def to_arrow(x: Any, names: Sequence[str] | None = None) -> pyarrow.Array | pyar
     ImportError
         pyarrow isn't installed.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.arange(3).to_arrow().to_pylist()
     [0, 1, 2]
     >>> wr.to_arrow({"n": wr.arange(3), "half": wr.arange(3) / 2}).column_names

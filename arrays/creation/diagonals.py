@@ -77,9 +77,6 @@ def trace(
     DTypeError
         `a` holds Python objects. The result can't be cast to the dtype of `out` by the rule "same_kind".
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.trace(wr.eye(3)).compute()
     np.float64(3.0)
     """
@@ -118,9 +115,6 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.diagonal(wr.eye(3)).compute()
     array([1., 1., 1.])
     """
@@ -188,9 +182,6 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
     DTypeError
         `v` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.diag(wr.arange(1, 3)).compute()
     array([[1, 0],
            [0, 2]])
@@ -246,9 +237,6 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
     DTypeError
         `v` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.diagflat(wr.ones((1, 2)), 1).shape
     (3, 3)
     """
@@ -300,9 +288,6 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
     DTypeError
         `m` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.tril(wr.ones((2, 2))).compute()
     array([[1., 0.],
            [1., 1.]])
@@ -315,9 +300,6 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
 
     {sections of tril}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.triu(wr.ones((2, 2))).compute()
     array([[1., 1.],
            [0., 1.]])
@@ -351,9 +333,6 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     DTypeError
         `x` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.vander(wr.arange(1, 4), 3).compute()
     array([[1, 1, 1],
            [4, 2, 1],

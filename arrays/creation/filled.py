@@ -70,9 +70,6 @@ def full(
         `fill_value` is a number of Python's that the dtype can't hold.
     {DTypeError, ChunksError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.full(3, 7).compute()
     array([7, 7, 7])
     """
@@ -130,9 +127,6 @@ def zeros(
     ------
     {shape_errors}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.zeros((4, 4), chunks=(2, 4)).numblocks
     (2, 1)
     """
@@ -163,9 +157,6 @@ def ones(
     ------
     {shape_errors}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.ones((1000, 1000)).sum().compute()
     np.float64(1000000.0)
     """
@@ -201,9 +192,6 @@ def empty(
     NumPy's `empty` has arbitrary values. A lazy array must give the same values whenever it is computed, so here they
     are zeros.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.empty(3).shape
     (3,)
     """
@@ -258,9 +246,6 @@ def zeros_like(
     ------
     {like_errors}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.zeros_like(wr.arange(3)).compute()
     array([0, 0, 0])
     """
@@ -281,9 +266,6 @@ def ones_like(
 
     {sections of zeros_like}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.ones_like(wr.arange(3)).compute()
     array([1, 1, 1])
     """
@@ -317,9 +299,6 @@ def empty_like(
     ------
     {like_errors}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.empty_like(wr.arange(3)).shape
     (3,)
     """
@@ -365,9 +344,6 @@ def full_like(
         `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
     {ChunksError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.full_like(wr.arange(3), 5).compute()
     array([5, 5, 5])
     """

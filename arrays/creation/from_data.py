@@ -187,9 +187,6 @@ def asarray(
         `copy` is False, and `a` must be copied or cast.
     {ChunksError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.asarray([1, 2, 3]).compute()
     array([1, 2, 3])
     """
@@ -252,9 +249,6 @@ def array(
         `copy` is False, and `object` must be copied or cast.
     {ChunksError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.array([1.5, 2], ndmin=2).shape
     (1, 2)
     """
@@ -288,9 +282,6 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> Array:
     DTypeError
         `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.ascontiguousarray(3).shape
     (1,)
     """
@@ -318,9 +309,6 @@ def copy(a: ArrayLike, order: str | None = "K", subok: bool = False) -> Array:
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.ones(2)
     >>> y = wr.copy(x)
     >>> y += 1

@@ -65,9 +65,6 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     DTypeError
         `xi` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x, y = wr.meshgrid(wr.arange(3), wr.arange(2))
     >>> x.compute()
     array([[0, 1, 2],
@@ -125,9 +122,6 @@ def indices(
         `dimensions` has a negative length, or 2**63 elements or more.
     {DTypeError, ChunksError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.indices((2, 2)).compute()
     array([[[0, 0],
             [1, 1]],
@@ -189,9 +183,6 @@ def fromfunction(
         `shape` has a negative length, or 2**63 elements or more.
     {DTypeError, ChunksError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fromfunction(lambda i, j: i + j, (2, 3), dtype=int).compute()
     array([[0, 1, 2],
            [1, 2, 3]])
@@ -291,9 +282,6 @@ def logspace(
     -----
     Unlike in NumPy, `start`, `stop` and `base` can't be arrays.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.logspace(0, 3, 4).compute()
     array([   1.,   10.,  100., 1000.])
     """
@@ -350,9 +338,6 @@ def geomspace(
     -----
     Unlike in NumPy, `start` and `stop` can't be arrays or complex numbers.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.geomspace(1, 8, 4).compute()
     array([1., 2., 4., 8.])
     """

@@ -79,9 +79,6 @@ def arange(
     -----
     Floating-point ranges may have at most 2**53 elements.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.arange(2, 10, 3).compute()
     array([2, 5, 8])
     """
@@ -213,9 +210,6 @@ def linspace(
         `axis` is out of range for the result.
     {DTypeError, ChunksError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linspace(0, 1, 5).compute()
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
@@ -300,9 +294,6 @@ def eye(
         `N` or `M` is negative, or there would be 2**63 elements or more.
     {DTypeError, ChunksError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.eye(2).compute()
     array([[1., 0.],
            [0., 1.]])
@@ -335,9 +326,6 @@ def identity(n: int, dtype: DTypeLike = None, *, chunks: ChunksLike = "auto") ->
         `n` is negative.
     {DTypeError, ChunksError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.identity(2).sum().compute()
     np.float64(2.0)
     """
@@ -371,9 +359,6 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, chun
         `N` or `M` is negative, or there would be 2**63 elements or more.
     {DTypeError, ChunksError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.tri(2).compute()
     array([[1., 0.],
            [1., 1.]])

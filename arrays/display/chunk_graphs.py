@@ -89,9 +89,6 @@ def stage_graph(*arrays: Any) -> networkx.DiGraph:
     -----
     An operation that is planned when it runs, such as `sort`, is one stage with one task.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.ones((4, 4), chunks=2)
     >>> stages = wr.stage_graph((x + x.T).sum())
     >>> for _, stage in stages.nodes(data=True):

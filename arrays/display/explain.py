@@ -289,9 +289,6 @@ def explain(*arrays: Any) -> Explanation:
     ArgumentError
         An argument neither is a Windrow array nor holds one.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.ones((1000, 1000), chunks=500)
     >>> plan = wr.explain((x + 1).sum())
     >>> [stage.name for stage in plan.stages]

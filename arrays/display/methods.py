@@ -35,9 +35,6 @@ class Looks(ArrayBase):
         Explanation
             Its stages, critical path and notes; printed, a table. `windrow.explain` takes several arrays.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> [stage.name for stage in (wr.ones((1000, 1000), chunks=500) + 1).sum().explain().stages]
         ['ones+add+sum (partial)', 'sum']
         """
@@ -70,9 +67,6 @@ class Looks(ArrayBase):
         IndexingError
             There is no such chunk.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.ones((4, 4), chunks=2) + 1
         >>> [x.graph(level).number_of_nodes() for level in ("operations", "stages", "tasks")]
         [2, 1, 1]
@@ -107,9 +101,6 @@ class Looks(ArrayBase):
         OSError
             The file can't be written.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> (wr.ones(3) + 1).visualize()
         <picture of 3 boxes; visualize('graph.svg') writes it to a file>
         """

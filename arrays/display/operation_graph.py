@@ -53,9 +53,6 @@ def operation_graph(*arrays: Any) -> networkx.DiGraph:
     -----
     No graph has a cycle: an operation's operands are there before it is, and none can be given another operand.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> graph = (wr.ones(3) + 1).graph()
     >>> [graph.nodes[n]["label"] for n in graph]
     ['ones', 'add']

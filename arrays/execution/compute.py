@@ -73,9 +73,6 @@ def compute(*arrays: Any) -> Any:
     Exception
         What a user's function raised, with a note that says where.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(10)
     >>> wr.compute(x.sum(), x.max())
     (np.int64(45), np.int64(9))
@@ -211,9 +208,6 @@ def persist(*arrays: Any, spread: bool | None = None) -> Any:
     -----
     Unlike dask's, the arrays stay lazy: an error of the computation is raised where the result is used or waited for.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.ones(1000) * 2
     >>> total, kept = wr.persist(x.sum(), x)
     >>> kept.sum().compute()
@@ -306,9 +300,6 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
     Exception
         What the computation raised.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.persist(wr.arange(1000) ** 2)
     >>> wr.wait(x)
     >>> wr.wait(x, timeout=10)
@@ -373,9 +364,6 @@ def release(array: Array) -> None:
     ArgumentError
         `array` is not a Windrow array.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.ones(10).persist()
     >>> wr.release(x)
     """
@@ -408,9 +396,6 @@ def owners(array: Array) -> np.ndarray[Any, Any]:
     ClusterError
         Its cluster is closed.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.ones((4, 6), chunks=(2, 3)).persist()
     >>> wr.wait(x)
     >>> wr.owners(x)  # without other ranks all are on rank 0

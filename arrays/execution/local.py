@@ -55,9 +55,6 @@ class LocalParts(ArrayBase):
         ArgumentError
             There is no such chunk, or the array was not persisted.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.ones((4, 6), chunks=(2, 3)).persist()
         >>> wr.wait(x)
         >>> x.owner(3), x.owner((0, 1))

@@ -51,9 +51,6 @@ def fftfreq(
     -----
     `dtype` and `device` are the array API's; NumPy has neither, nor `chunks`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.fftfreq(4).compute()
     array([ 0.  ,  0.25, -0.5 , -0.25])
     """
@@ -90,9 +87,6 @@ def rfftfreq(
     -----
     `dtype` and `device` are the array API's; NumPy has neither, nor `chunks`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.rfftfreq(4).compute()
     array([0.  , 0.25, 0.5 ])
     """
@@ -139,9 +133,6 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
         `x` can't be read as an array; or an axis isn't an integer.
     {AxisError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.fftshift(wr.fft.fftfreq(4)).compute()
     array([-0.5 , -0.25,  0.  ,  0.25])
     """
@@ -169,9 +160,6 @@ def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
         `x` can't be read as an array; or an axis isn't an integer.
     {AxisError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.ifftshift(wr.fft.fftshift(wr.arange(5))).compute()
     array([0, 1, 2, 3, 4])
     """

@@ -47,9 +47,6 @@ def fftn(
     over the array each: the axis is made whole and others are cut, so that chunks don't grow. A line larger than a
     chunk is cut in two; see `windrow.fft.fft`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.fftn(wr.ones((2, 2))).compute()
     array([[4.+0.j, 0.+0.j],
            [0.+0.j, 0.+0.j]])
@@ -84,9 +81,6 @@ def fft2(
     -----
     See `windrow.fft.fftn` for how chunks are treated.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.fft2(wr.ones((3, 2, 2))).shape
     (3, 2, 2)
     """
@@ -120,9 +114,6 @@ def ifftn(
     -----
     See `windrow.fft.fftn` for how chunks are treated.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.ifftn(wr.ones((2, 2))).compute()
     array([[1.+0.j, 0.+0.j],
            [0.+0.j, 0.+0.j]])
@@ -157,9 +148,6 @@ def ifft2(
     -----
     See `windrow.fft.fftn` for how chunks are treated.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.ifft2(wr.ones((3, 2, 2))).shape
     (3, 2, 2)
     """
@@ -195,9 +183,6 @@ def rfftn(
     -----
     See `windrow.fft.fftn` for how chunks are treated.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.rfftn(wr.ones((4, 4))).shape
     (4, 3)
     """
@@ -233,9 +218,6 @@ def rfft2(
     -----
     See `windrow.fft.fftn` for how chunks are treated.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.rfft2(wr.ones((4, 4))).shape
     (4, 3)
     """
@@ -271,9 +253,6 @@ def irfftn(
     -----
     See `windrow.fft.fftn` for how chunks are treated.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.irfftn(wr.ones((4, 4))).shape
     (4, 6)
     """
@@ -309,9 +288,6 @@ def irfft2(
     -----
     See `windrow.fft.fftn` for how chunks are treated.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.irfft2(wr.ones((4, 4))).shape
     (4, 6)
     """

@@ -43,9 +43,6 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = N
     columns of n1 points, twiddle factors, rows of n2 points. A long line whose length is prime, or has no factors that
     make the parts fit into a chunk, comes into one block as a whole.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.fft(wr.arange(4)).compute()
     array([ 6.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
@@ -77,9 +74,6 @@ def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     -----
     See `windrow.fft.fft` for how chunks are treated.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.ifft(wr.fft.fft(wr.arange(3))).real.compute()
     array([0., 1., 2.])
     """
@@ -112,9 +106,6 @@ def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     -----
     See `windrow.fft.fft` for how chunks are treated. A line that is cut in two costs as much as a complex one.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.rfft(wr.arange(4)).compute()
     array([ 6.+0.j, -2.+2.j, -2.+0.j])
     """
@@ -148,9 +139,6 @@ def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     -----
     See `windrow.fft.fft` for how chunks are treated.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.irfft(wr.fft.rfft(wr.arange(4))).compute()
     array([0., 1., 2., 3.])
     """
@@ -184,9 +172,6 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     -----
     See `windrow.fft.fft` for how chunks are treated.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.hfft(wr.arange(3)).compute()
     array([ 4., -2.,  0., -2.])
     """
@@ -220,9 +205,6 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     -----
     See `windrow.fft.fft` for how chunks are treated.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fft.ihfft(wr.fft.hfft(wr.arange(3))).real.compute()
     array([0., 1., 2.])
     """

@@ -66,9 +66,6 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     DTypeError
         A condition is not of bool, or the choices have no common dtype.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(6)
     >>> wr.select([x < 2, x > 3], [x, x**2], 9).compute()
     array([ 0,  1,  9,  9, 16, 25])
@@ -136,9 +133,6 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
     Each function gets the whole of `x` as a lazy array, whereas NumPy passes only the elements where its condition
     holds: elementwise functions give the same result, others (a mean) don't.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(-2, 3)
     >>> wr.piecewise(x, [x < 0, x > 1], [lambda v: -v, 7]).compute()
     array([2, 1, 0, 0, 7])
@@ -206,9 +200,6 @@ def copyto(dst: Any, src: ArrayLike, casting: str = "same_kind", where: WhereLik
     DTypeError
         `src` holds Python objects. `casting` doesn't allow the cast, or `where` is not of bool.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(4)
     >>> wr.copyto(x, 9, where=x > 2)
     >>> x.compute()
@@ -251,9 +242,6 @@ def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
     RangeError
         `values` has a number of Python's that the dtype can't hold.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(5)
     >>> wr.putmask(x, x > 1, [-1, -2])
     >>> x.compute()
@@ -310,9 +298,6 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
     RangeError
         `vals` has a number of Python's that the dtype can't hold.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(5)
     >>> wr.place(x, x > 1, [-1, -2])
     >>> x.compute()
@@ -360,9 +345,6 @@ def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.resize(wr.arange(3), (2, 4)).compute()
     array([[0, 1, 2, 0],
            [1, 2, 0, 1]])
@@ -407,9 +389,6 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
     DTypeError
         `filt` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.trim_zeros(wr.asarray([0, 0, 5, 0, 3, 0])).compute()
     array([5, 0, 3])
     """

@@ -78,9 +78,6 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike, order: str = "C") -> tup
     ValueError
         An index is out of bounds, when the result is computed.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.compute(wr.unravel_index([5, 7], (2, 4)))
     (array([1, 1]), array([1, 3]))
     """
@@ -127,9 +124,6 @@ def ravel_multi_index(
     ValueError
         A position is out of bounds, when the result is computed.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.ravel_multi_index(([1, 1], [1, 3]), (2, 4)).compute()
     array([5, 7])
     """
@@ -176,9 +170,6 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: object = 0) -> tuple[
     ShapeError
         `n` is negative.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.compute(wr.mask_indices(2, wr.triu))
     (array([0, 0, 1]), array([0, 1, 1]))
     """
@@ -211,9 +202,6 @@ def tril_indices(n: int, k: int = 0, m: int | None = None, chunks: ChunksLike = 
         `n` or `m` is negative.
     {ChunksError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.compute(wr.tril_indices(2))
     (array([0, 1, 1]), array([0, 0, 1]))
     """
@@ -225,9 +213,6 @@ def triu_indices(n: int, k: int = 0, m: int | None = None, chunks: ChunksLike = 
 
     {sections of tril_indices}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.compute(wr.triu_indices(2, 1))
     (array([0]), array([1]))
     """
@@ -261,9 +246,6 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
     ShapeError
         `arr` is not 2-D.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.compute(wr.tril_indices_from(wr.ones((2, 3)), -1))
     (array([1]), array([0]))
     """
@@ -276,9 +258,6 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
 
     {sections of tril_indices_from}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.compute(wr.triu_indices_from(wr.ones((2, 2)), 1))
     (array([0]), array([1]))
     """
@@ -306,9 +285,6 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     ArgumentError
         `n` is not a number.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.compute(wr.diag_indices(2))
     (array([0, 1]), array([0, 1]))
     """
@@ -333,9 +309,6 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     ShapeError
         `arr` has fewer than two axes, or their lengths differ.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> len(wr.diag_indices_from(wr.ones((3, 3))))
     2
     """
@@ -367,9 +340,6 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     DTypeError
         `args` holds Python objects. An argument is neither of integers nor of booleans.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(12).reshape(3, 4)
     >>> x[wr.ix_([0, 2], [1, 3])].compute()
     array([[ 1,  3],

@@ -57,9 +57,6 @@ def nonzero(a: ArrayLike) -> tuple[Array, ...]:
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> rows, columns = wr.nonzero(wr.from_array([[3, 0], [0, 4]]))
     >>> rows.compute(), columns.compute()
     (array([0, 1]), array([0, 1]))
@@ -124,9 +121,6 @@ def flatnonzero(a: ArrayLike) -> Array:
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.flatnonzero(wr.from_array([[0, 5], [6, 0]])).compute()
     array([1, 2])
     """
@@ -153,9 +147,6 @@ def argwhere(a: ArrayLike) -> Array:
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.argwhere(wr.from_array([[3, 0], [0, 4]])).compute()
     array([[0, 0],
            [1, 1]])
@@ -203,9 +194,6 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: N
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.compress([False, True, True], wr.from_array([[1, 2], [3, 4], [5, 6]]), axis=0).compute()
     array([[3, 4],
            [5, 6]])
@@ -260,9 +248,6 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     DTypeError
         `arr` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(6)
     >>> wr.extract(x % 3 == 0, x).compute()
     array([0, 3])

@@ -87,9 +87,6 @@ def __array_namespace_info__() -> Info:
         An object with the standard's methods `capabilities`, `default_device`, `default_dtypes`, `devices` and
         `dtypes`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.__array_namespace_info__().default_dtypes()["real floating"]
     dtype('float64')
     """

@@ -48,9 +48,6 @@ class finfo:
     dtype : numpy.dtype
         Of the real parts. Further attributes are `numpy.finfo`'s.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.finfo(wr.float32).max
     3.4028234663852886e+38
     """
@@ -92,9 +89,6 @@ def iinfo(type: Any, /) -> np.iinfo[Any]:
     ValueError
         The dtype is not of integers.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.iinfo(wr.int16).max, wr.iinfo(wr.ones(3, dtype="u1")).max
     (32767, 255)
     """
@@ -130,9 +124,6 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     DTypeError
         `from_` or `to` is not a NumPy dtype, or one of Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.can_cast(wr.int32, wr.float64), wr.can_cast(wr.ones(3), wr.int64)
     (True, False)
     """
@@ -162,9 +153,6 @@ def common_type(*arrays: ArrayLike) -> type:
     DTypeError
         An array is not of numbers.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.common_type(wr.arange(3), wr.ones(3, dtype="f4"))
     <class 'numpy.float64'>
     """
@@ -194,9 +182,6 @@ def min_scalar_type(a: ArrayLike) -> DType:
     ValueError
         `a` is a ragged sequence.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.min_scalar_type(300), wr.min_scalar_type(wr.ones(()))
     (dtype('uint16'), dtype('float64'))
     """
@@ -226,9 +211,6 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     DTypeError
         `dtype` is not a NumPy dtype, or one of Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.isdtype(wr.ones(3).dtype, ("real floating", "bool"))
     True
     """
@@ -256,9 +238,6 @@ def promote_types(type1: Any, type2: Any) -> DType:
     DTypeError
         `type1` or `type2` is not a NumPy dtype, or one of Python objects. There is no common dtype.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.promote_types("i4", "f4")
     dtype('float64')
     """
@@ -285,9 +264,6 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     DTypeError
         There is no common dtype.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.result_type(wr.ones(3, dtype="f4"), 2.5), wr.result_type(wr.int32, wr.uint32)
     (dtype('float32'), dtype('int64'))
     """

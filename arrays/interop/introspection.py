@@ -45,9 +45,6 @@ def shape(a: ArrayLike) -> tuple[int, ...]:
     ValueError
         `a` is a ragged sequence.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.shape(wr.ones((2, 3))), wr.shape([1, 2])
     ((2, 3), (2,))
     """
@@ -73,9 +70,6 @@ def ndim(a: ArrayLike) -> int:
     ValueError
         `a` is a ragged sequence.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.ndim(wr.ones((2, 3)))
     2
     """
@@ -110,9 +104,6 @@ def size(a: Any = np._NoValue, axis: AxisLike = None) -> int:
     ValueError
         `a` is a ragged sequence.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.size(wr.ones((2, 3))), wr.size(wr.ones((2, 3)), 1)
     (6, 3)
     >>> wr.size()  # one process runs this
@@ -137,9 +128,6 @@ def isscalar(element: object) -> bool:
     bool
         Whether it is a number, a string or a NumPy scalar.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.isscalar(3.0), wr.isscalar(wr.ones(()))
     (True, False)
     """
@@ -159,9 +147,6 @@ def iterable(y: object) -> bool:
     bool
         Whether it can; False for a 0-d array.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.iterable(wr.ones(3)), wr.iterable(wr.ones(()))
     (True, False)
     """

@@ -48,9 +48,6 @@ def cond(x: ArrayLike, p: float | str | None = None) -> Array:
     DTypeError
         The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> wr.linalg.cond(np.diag([1.0, 4.0])).compute()
     np.float64(4.0)

@@ -91,9 +91,6 @@ def einsum(*operands: Any, out: OutLike = None, optimize: Any = False, **keyword
     `sliding_window_view` are summed over other axes first, and weighted by a vector without being formed, so that the
     last digits may differ from those of an explicit product.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(6).reshape(2, 3)
     >>> wr.einsum("ij,kj->ik", x, x).compute()
     array([[ 5, 14],
@@ -145,9 +142,6 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
     ValueError
         Subscripts and operands don't fit, or `optimize` is unknown; as NumPy raises it.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.einsum_path("ij,jk", wr.ones((2, 3)), wr.ones((3, 4)))[0]
     ['einsum_path', (0, 1)]
     """

@@ -72,9 +72,6 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Array
     `windrow.linalg.qr`), together with its right-hand sides; the triangle, or any other system, is brought to one
     chunk. `a` isn't a stack.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> a = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> x, residuals, rank, s = wr.linalg.lstsq(a, np.array([1.0, 3.0, 5.0]))

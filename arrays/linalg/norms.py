@@ -126,9 +126,6 @@ def norm(x: ArrayLike, ord: float | str | None = None, axis: AxisLike = None, ke
     -----
     The norms 2, -2 and "nuc" of matrices need their singular values: see `windrow.linalg.svdvals`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linalg.norm(wr.full(4, 2.0)).compute()
     np.float64(4.0)
     """
@@ -178,9 +175,6 @@ def vector_norm(x: ArrayLike, /, *, axis: AxisLike = None, keepdims: bool = Fals
     ShapeError
         There are no elements for a least one.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linalg.vector_norm(wr.ones((2, 4)), axis=1).compute()
     array([2., 2.])
     """
@@ -222,9 +216,6 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: float | str = "
     -----
     "nuc", 2 and -2 need the singular values: see `windrow.linalg.svdvals`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linalg.matrix_norm(wr.ones((2, 3)), ord=1).compute()
     np.float64(2.0)
     """

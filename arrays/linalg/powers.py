@@ -53,9 +53,6 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     numpy.linalg.LinAlgError
         When it is computed: a matrix is singular, and `n` is negative.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> wr.linalg.matrix_power(np.array([[1, 1], [0, 1]]), 5).compute()
     array([[1, 5],
@@ -104,9 +101,6 @@ def multi_dot(arrays: Sequence[Any], *, out: OutLike = None) -> Any:
     DTypeError
         They aren't numbers or bool, or the result isn't cast to the dtype of `out`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linalg.multi_dot([wr.ones((2, 9)), wr.ones((9, 9)), wr.ones(9)]).compute()
     array([81., 81.])
     """

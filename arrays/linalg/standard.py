@@ -63,9 +63,6 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     -----
     `windrow.cross` has NumPy's other arguments.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> wr.linalg.cross(np.array([1, 0, 0]), np.array([0, 1, 0])).compute()
     array([0, 0, 1])
@@ -99,9 +96,6 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     DTypeError
         `x1` or `x2` can't be multiplied.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linalg.outer(wr.arange(2), wr.arange(3)).compute()
     array([[0, 0, 0],
            [0, 1, 2]])
@@ -140,9 +134,6 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: int | Sequence[Any] = 2)
     DTypeError
         `x1` or `x2` isn't numbers or bool.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linalg.tensordot(wr.ones((2, 3)), wr.ones((3, 4)), axes=1).shape
     (2, 4)
     """
@@ -176,9 +167,6 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     -----
     The last two axes are the matrices'; those of `windrow.diagonal` are the first two.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linalg.diagonal(wr.eye(3), offset=1).compute()
     array([0., 0.])
     """
@@ -215,9 +203,6 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Array
     -----
     The last two axes are the matrices'; those of `windrow.trace` are the first two.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linalg.trace(wr.eye(3)).compute()
     np.float64(3.0)
     """

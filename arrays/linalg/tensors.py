@@ -58,9 +58,6 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
     -----
     The arrays are reshaped to a matrix and a vector; see `windrow.linalg.solve`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> a = 2 * wr.eye(6).reshape(2, 3, 6)
     >>> wr.linalg.tensorsolve(a, wr.ones((2, 3))).compute()
     array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
@@ -105,9 +102,6 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     -----
     The array is reshaped to a matrix; see `windrow.linalg.inv`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linalg.tensorinv(2 * wr.eye(6).reshape(2, 3, 6)).shape
     (6, 2, 3)
     """

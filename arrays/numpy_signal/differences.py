@@ -80,9 +80,6 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = _NONE, a
     DTypeError
         The elements can't be subtracted, such as strings.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.diff(wr.arange(5) ** 2).compute()
     array([1, 3, 5, 7])
     >>> wr.diff([[1, 2, 4], [0, 0, 9]], axis=0, prepend=0).compute()
@@ -133,9 +130,6 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike
         `ary` can't be subtracted (strings, bool), or `to_end` or `to_begin` isn't cast to its dtype by the rule
         "same_kind".
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.ediff1d(wr.arange(4), to_end=9).compute()
     array([1, 1, 1, 9])
     """
@@ -187,9 +181,6 @@ def gradient(f: ArrayLike, *varargs: Any, axis: int | Sequence[int] | None = Non
     DTypeError
         `f` isn't numbers, dates or times.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.gradient(wr.arange(5.0) ** 2).compute()
     array([1., 2., 4., 6., 7.])
     >>> wr.gradient(wr.asarray([0.0, 1.0, 9.0]), [0.0, 1.0, 3.0]).compute()  # coordinates
@@ -274,9 +265,6 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     DTypeError
         `y` or `x` isn't numbers.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.trapezoid(wr.arange(5)).compute()
     np.float64(8.0)
     """
@@ -320,9 +308,6 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
     DTypeError
         `p` isn't real numbers.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.unwrap(wr.arange(0, 8, 2) % 5, period=5).compute()
     array([0, 2, 4, 6])
     """

@@ -68,9 +68,6 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Array:
     -----
     Always summed directly, as NumPy does, not by Fourier transforms: the work is N * M.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.convolve(wr.arange(5), [1, 1], mode="valid").compute()
     array([1, 3, 5, 7])
     """
@@ -107,9 +104,6 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
     DTypeError
         `a` or `v` isn't numbers.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.correlate(wr.arange(5), [0, 1], mode="same").compute()
     array([0, 1, 2, 3, 4])
     """
@@ -188,9 +182,6 @@ def interp(
     DTypeError
         `x` or `xp` isn't real numbers, or `fp` isn't numbers.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.interp(wr.arange(4) / 2, [0, 1], [0, 10]).compute()
     array([ 0.,  5., 10., 10.])
     """
@@ -238,9 +229,6 @@ def polyval(p: ArrayLike, x: ArrayLike) -> Array:
     -----
     NumPy composes polynomials where `x` is a `numpy.poly1d`; here its coefficients are read as an array.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.polyval([1, 0, -1], wr.arange(4)).compute()
     array([-1,  0,  3,  8])
     """

@@ -100,9 +100,6 @@ def pad(array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any] = "cons
     "empty" gives zeros, NumPy whatever is in memory. A linear ramp of integers may be off by one from NumPy's, where a
     sum is rounded otherwise before it is rounded down.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.pad(wr.arange(3), 2, mode="reflect").compute()
     array([2, 1, 0, 1, 2, 1, 0])
     """

@@ -77,9 +77,6 @@ def polyfit(
     NumPy's warning about powers that depend on each other isn't given: look at the rank. The residuals' size is found
     when it is needed; see `windrow.linalg.lstsq`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(1000, chunks=100) / 1000
     >>> wr.polyfit(x, 3 * x**2 - 1, 2).round(9).compute() + 0.0
     array([ 3.,  0., -1.])

@@ -51,9 +51,6 @@ def i0(x: ArrayLike) -> Array:
     DTypeError
         `x` is complex, or holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.i0([0.0]).compute()
     array([1.])
     """
@@ -80,9 +77,6 @@ def sinc(x: ArrayLike) -> Array:
     DTypeError
         `x` isn't numbers.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.sinc([0.0, 0.5]).compute()
     array([1.        , 0.63661977])
     """
@@ -126,9 +120,6 @@ def bartlett(M: int, *, chunks: ChunksLike = "auto") -> Array:
     -----
     As NumPy's, but lazy, and in chunks.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.bartlett(3).round(3).compute()
     array([0., 1., 0.])
     """
@@ -145,9 +136,6 @@ def blackman(M: int, *, chunks: ChunksLike = "auto") -> Array:
 
     {sections of bartlett}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.blackman(3).round(3).compute()
     array([-0.,  1., -0.])
     """
@@ -165,9 +153,6 @@ def hamming(M: int, *, chunks: ChunksLike = "auto") -> Array:
 
     {sections of bartlett}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.hamming(3).round(3).compute()
     array([0.08, 1.  , 0.08])
     """
@@ -184,9 +169,6 @@ def hanning(M: int, *, chunks: ChunksLike = "auto") -> Array:
 
     {sections of bartlett}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.hanning(3).round(3).compute()
     array([0., 1., 0.])
     """
@@ -228,9 +210,6 @@ def kaiser(M: int, beta: float, *, chunks: ChunksLike = "auto") -> Array:
     -----
     As NumPy's, but lazy, and in chunks.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.kaiser(3, 0.0).round(3).compute()
     array([1., 1., 1.])
     """

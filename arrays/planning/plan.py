@@ -59,9 +59,6 @@ def plan(*arrays: Any, memory: int | str | None = None, ranks: int | str | None 
     "auto" alone depends on shape and dtype, so that a value doesn't depend on ranks or memory. Here it does, as far as
     chunks decide about the order of floating-point sums: another cluster's plan may have other digits.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.random.default_rng(1).random((4000, 4000))
     >>> planned = wr.plan(wr.fft.fft(x, axis=1).real.sum(), memory="1 GiB", ranks=2)
     >>> planned.shape

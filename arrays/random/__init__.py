@@ -88,9 +88,6 @@ class Generator(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         ArgumentError
             The generator was made from a key; there is no seed to spawn from.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> a, b = wr.random.default_rng(1).spawn(2)
         >>> bool((a.random(3) == b.random(3)).any())
         False
@@ -128,9 +125,6 @@ def default_rng(seed: object = None) -> Generator:
     `random` has the numbers of `numpy.random.Generator(numpy.random.Philox(seed))`; NumPy's own `default_rng` has
     another bit generator, PCG64.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> rng = wr.random.default_rng(42)
     >>> bool((rng.random(3) == rng.random(3)).any())  # each call goes on
     False

@@ -64,9 +64,6 @@ class Orders(Drawing):
 
         The order isn't NumPy's.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.default_rng(1).permutation(10)
         >>> sorted(x.tolist()) == list(range(10))
         True
@@ -108,9 +105,6 @@ class Orders(Drawing):
         -----
         A lazy array gets another expression, and nothing is computed; NumPy writes to the array's memory.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.arange(10)
         >>> wr.random.default_rng(1).shuffle(x)
         >>> sorted(x.tolist()) == list(range(10))
@@ -156,9 +150,6 @@ class Orders(Drawing):
         -----
         The order isn't NumPy's.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.default_rng(1).permuted([[1, 2, 3], [4, 5, 6]], axis=1)
         >>> wr.sum(x, axis=1).compute()
         array([ 6, 15])
@@ -229,9 +220,6 @@ class Orders(Drawing):
 
         What is chosen isn't what NumPy chooses.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.default_rng(1).choice(["a", "b"], 1000, p=[0.1, 0.9])
         >>> int((x == "a").sum()) < 150
         True

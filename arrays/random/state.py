@@ -35,9 +35,6 @@ class Philox:
     Every call of a generator takes as many positions as its result has elements; those that draw vectors say how
     many they take. An element may use several draws of Philox at its position, which lie in streams of their own.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> rng = wr.random.default_rng(1)
     >>> x = rng.random((3, 4))
     >>> rng.bit_generator.state["position"]

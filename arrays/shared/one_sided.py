@@ -155,9 +155,6 @@ def replicated(shape: ShapeLike, dtype: DTypeLike = np.float64, fill: Any = 0) -
     What is said there of pickling, of deaths, of `sync` and of its end goes for it, too: after a death each rank's copy
     is as `sync` has kept it.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> total = wr.shared.replicated(3, "i8")
     >>> def work(comm):
     ...     total.local[comm.rank] += 10
@@ -195,9 +192,6 @@ def sync(*arrays: Symmetric | Replicated, comm: Any = None) -> None:
     ArgumentError
         One is no such array; it is called in a function of blocks, or in a rank program without `comm`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> queue, tail = wr.shared.symmetric(10, "i8"), wr.shared.symmetric(1, "i8")
     >>> queue.set(tail.fetch_add(0, 1), 7)
     >>> wr.shared.sync(queue, tail)

@@ -42,9 +42,6 @@ def space() -> Space:
     ----------
     .. [1] D. Gelernter, "Generative communication in Linda", ACM TOPLAS 7(1), 80-112, 1985.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> space = wr.shared.space()
     >>> def work(comm):
     ...     if comm.rank == 0:

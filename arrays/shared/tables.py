@@ -57,9 +57,6 @@ class Table:
     ShapeError
         There isn't a row for each key.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> table = wr.shared.Table(["a", "b", "c"], [1, 2, 3])
     >>> words = wr.from_array(["b", "a", "z", "b"], chunks=2)
     >>> table.get(words, default=0).compute()
@@ -127,9 +124,6 @@ class Table:
         numpy.ndarray
             In order, but for those that are new.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.shared.Table([3, 1], [0.5, 1.5]).keys()
         array([1, 3])
         """
@@ -160,9 +154,6 @@ class Table:
         DTypeError, BadValue
             `default` is no row of the table's dtype and shape.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> table = wr.shared.Table([10, 20], [[1.0, 2.0], [3.0, 4.0]])
         >>> table.get(20), table.get([10, 99], default=0.0)
         (array([3., 4.]), array([[1., 2.],
@@ -205,9 +196,6 @@ class Table:
         DTypeError, BadValue
             As for `SharedArray.update`.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> table = wr.shared.Table([10, 20], [1.0, 2.0])
         >>> table.put([20, 30], 5)
         >>> table.get([10, 20, 30])
@@ -233,9 +221,6 @@ class Table:
         DTypeError, BadValue
             As for `SharedArray.add`.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> table = wr.shared.Table(["the"], [1])
         >>> table.add(["the", "cat", "the"], 1)
         >>> table.get(["the", "cat"])

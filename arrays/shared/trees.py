@@ -136,9 +136,6 @@ class KDTree:
         -----
         Many points at once take little longer than one.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> tree = wr.shared.KDTree([[0.0], [5.0]])
         >>> tree.insert([[2.4]])
         array([2])
@@ -174,9 +171,6 @@ class KDTree:
         BadValue
             An index is there twice.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> tree = wr.shared.KDTree([[0.0], [1.0], [5.0]])
         >>> tree.erase([1])
         >>> tree.query(wr.arange(4.0, chunks=2)[:, None])[1].compute(), len(tree)
@@ -266,9 +260,6 @@ class KDTree:
         ShapeError
             Points have another number of coordinates.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> tree = wr.shared.KDTree([[0.0], [1.0], [5.0]])
         >>> distance, index = tree.query(wr.arange(3.0, chunks=2)[:, None], k=2)
         >>> index.compute()
@@ -312,9 +303,6 @@ class KDTree:
         ShapeError
             Points have another number of coordinates.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> tree = wr.shared.KDTree([[0.0], [1.0], [5.0]])
         >>> tree.count_neighbors(wr.arange(4.0, chunks=2)[:, None], 1.5).compute()
         array([2, 2, 1, 0])

@@ -202,9 +202,6 @@ def unique_values(x: ArrayLike) -> Array:
     -----
     {unlike_unique}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.unique_values(wr.asarray([3, 1, 3], chunks=2)).compute()
     array([1, 3])
     """
@@ -232,9 +229,6 @@ def unique_counts(x: ArrayLike) -> UniqueCounts:
     -----
     {unlike_unique}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> values, counts = wr.unique_counts(wr.asarray([3, 1, 3], chunks=2))
     >>> counts.compute()
     array([1, 2])
@@ -263,9 +257,6 @@ def unique_inverse(x: ArrayLike) -> UniqueInverse:
     -----
     {unlike_unique}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> values, inverse = wr.unique_inverse(wr.asarray([3, 1, 3], chunks=2))
     >>> inverse.compute()
     array([1, 0, 1])
@@ -295,9 +286,6 @@ def unique_all(x: ArrayLike) -> UniqueAll:
     -----
     {unlike_unique}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.unique_all(wr.asarray([3, 1, 3], chunks=2)).indices.compute()
     array([1, 0])
     """
@@ -350,9 +338,6 @@ def unique(
     Their number is computed when something needs it; until then that length is None in `shape`. Slices along an axis
     are brought into one chunk each.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.asarray([3, 1, 3], chunks=2)
     >>> wr.unique(x).compute()
     array([1, 3])

@@ -60,9 +60,6 @@ def quantile(
     -----
     {exact}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.asarray([4.0, 1.0, 2.0], chunks=2)
     >>> wr.quantile(x, 0.5).compute()
     np.float64(2.0)
@@ -113,9 +110,6 @@ def percentile(
     -----
     {exact}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.percentile(wr.asarray([4.0, 1.0, 2.0], chunks=2), 50).compute()
     np.float64(2.0)
     """
@@ -152,9 +146,6 @@ def median(
     -----
     {exact}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.median(wr.asarray([4.0, 1.0, 2.0], chunks=2)).compute()
     np.float64(2.0)
     """

@@ -65,9 +65,6 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
     A sorted array in several chunks is searched chunk by chunk, and the counts are added; only one of at most 65,536
     elements, or of the size of a chunk, is brought into one.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.searchsorted(wr.arange(10, chunks=4), [2, 11], side="right").compute()
     array([ 3, 10])
     """
@@ -115,9 +112,6 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Array:
     DTypeError
         `x` is complex, or holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.digitize(wr.asarray([0.5, 1.0, 9.0]), [0, 1, 2]).compute()
     array([1, 2, 3])
     """
@@ -172,9 +166,6 @@ def isin(
     DTypeError
         The elements can't be compared, such as dates and numbers (NumPy says False).
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.isin(wr.arange(5), [1, 3]).compute()
     array([False,  True, False,  True, False])
     """

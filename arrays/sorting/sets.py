@@ -59,9 +59,6 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Array:
     -----
     All NaN count as one. The length is computed when something needs it.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.union1d([1, 3], [2, 3]).compute()
     array([1, 2, 3])
     """
@@ -95,9 +92,6 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
     -----
     Each NaN is distinct. The length is computed when something needs it.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.intersect1d([1, 3, 3], [3, 2]).compute()
     array([3])
     """
@@ -136,9 +130,6 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Ar
     -----
     Each NaN is distinct. The length is computed when something needs it.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.setdiff1d([4, 1, 3, 1], [3, 2]).compute()
     array([1, 4])
     """
@@ -173,9 +164,6 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Arr
     -----
     Each NaN is distinct. The length is computed when something needs it.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.setxor1d([1, 3], [3, 2]).compute()
     array([1, 2])
     """

@@ -93,9 +93,6 @@ def sort(
 
     Chunks stay as they are, unless other axes can be cut so that an axis of several chunks fits one of the same size.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.sort(wr.asarray([3, 1, 2], chunks=2)).compute()
     array([1, 2, 3])
     """
@@ -125,9 +122,6 @@ def sort_complex(a: ArrayLike) -> Array:
     DTypeError
         `a` has a dtype without an order, or holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.sort_complex(wr.asarray([3, 1, 2])).compute()
     array([1.+0.j, 2.+0.j, 3.+0.j])
     """
@@ -175,9 +169,6 @@ def argsort(
     ------
     {sort_errors}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.argsort(wr.asarray([3, 1, 2], chunks=2)).compute()
     array([1, 2, 0])
     """
@@ -221,9 +212,6 @@ def partition(
     This is a full sort, and NumPy's isn't: elements before and after may be in another order. For few elements
     `windrow.topk` is faster.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.partition(wr.asarray([3, 1, 2]), 1)[1].compute()
     np.int64(2)
     """
@@ -268,9 +256,6 @@ def argpartition(
     This is a full sort, and NumPy's isn't: elements before and after may be in another order. For few elements
     `windrow.argtopk` is faster.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.argpartition(wr.asarray([3, 1, 2]), 0)[0].compute()
     np.int64(1)
     """
@@ -302,9 +287,6 @@ def lexsort(keys: ArrayLike, axis: int = -1) -> Array:
     ShapeError
         The keys have several shapes.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> surnames, names = ["Lee", "Ade", "Lee"], ["Ann", "Bo", "Al"]
     >>> wr.lexsort((names, surnames)).compute()
     array([1, 2, 0])

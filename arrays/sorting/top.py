@@ -51,9 +51,6 @@ def topk(a: ArrayLike, k: int, axis: int = -1) -> Array:
     NumPy has no such function. As in `sort(a, descending=True)` NaN counts as greatest. Each chunk along the axis is
     searched by itself, and the candidates are brought into one chunk if they fit.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.asarray([3, 9, 4])
     >>> wr.topk(x, 2).compute(), wr.topk(x, -2).compute()
     (array([9, 4]), array([3, 4]))
@@ -96,9 +93,6 @@ def argtopk(a: ArrayLike, k: int, axis: int = -1) -> Array:
     NumPy has no such function. As in `sort(a, descending=True)` NaN counts as greatest. Each chunk along the axis is
     searched by itself, and the candidates are brought into one chunk if they fit.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.argtopk(wr.asarray([3, 9, 4]), 2).compute()
     array([1, 2])
     """

@@ -72,9 +72,6 @@ def moment(
     -----
     NumPy has no such function; it is dask's, and `scipy.stats.moment` is like it but for `ddof`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.moment(wr.asarray([1.0, 2.0, 6.0]), 3).compute()
     np.float64(6.0)
     """

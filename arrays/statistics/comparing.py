@@ -56,9 +56,6 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-0
     -----
     Lazy; `bool`, `if` and `assert` compute it. NumPy returns a bool at once.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> bool(wr.allclose(wr.ones(3), 1 + 1e-9))
     True
     """
@@ -89,9 +86,6 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
     -----
     Lazy; `bool`, `if` and `assert` compute it. NumPy returns a bool at once.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> bool(wr.array_equal(wr.arange(3), [0, 1, 2]))
     True
     >>> bool(wr.array_equal([1.0, float("nan")], [1.0, float("nan")], equal_nan=True))
@@ -128,9 +122,6 @@ def array_equiv(a1: Any, a2: Any) -> Array:
     -----
     Lazy; `bool`, `if` and `assert` compute it. NumPy returns a bool at once.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> bool(wr.array_equiv(wr.ones((2, 3)), wr.ones(3)))
     True
     """

@@ -69,9 +69,6 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
     DTypeError
         `x` isn't integers, or `weights` isn't real numbers.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.bincount(wr.asarray([0, 3, 1, 3]), minlength=5).compute()
     array([1, 1, 0, 2, 0])
     >>> wr.bincount([0, 1, 1], weights=[0.5, 1.0, 2.0]).compute()

@@ -79,9 +79,6 @@ def histogram(
     for each number of bins that it tries. Chunks are added up in their order, so that sums of weights have the same
     bits on any number of ranks.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> counts, edges = wr.histogram(wr.arange(10, chunks=4), bins=4, range=(0, 8))
     >>> counts.compute(), edges.compute()
     (array([2, 2, 2, 3]), array([0., 2., 4., 6., 8.]))
@@ -140,9 +137,6 @@ def histogram_bin_edges(
     ValueError
         When it is computed: the least or greatest element, which `range` left out asks for, isn't finite.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.histogram_bin_edges(wr.arange(9), bins=4).compute()
     array([0., 2., 4., 6., 8.])
     """

@@ -63,9 +63,6 @@ def histogramdd(
     -----
     There are no names of estimates for `bins`, as in NumPy.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(4.0)
     >>> counts, edges = wr.histogramdd((x, 2 * x), bins=(2, 3))
     >>> counts.compute()
@@ -110,9 +107,6 @@ def histogram2d(
         `x` or `y` can't be read as an array; or `bins` isn't integers from 1 on or edges.
     {histogram_errors}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(4.0)
     >>> wr.histogram2d(x, x, bins=2)[0].compute()
     array([[2., 0.],

@@ -78,9 +78,6 @@ def average(
     ZeroDivisionError
         The result has no elements, and there are no weights. When it is computed: the weights add up to zero somewhere.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.average(wr.arange(3), weights=[1, 1, 2]).compute()
     np.float64(1.25)
     """
@@ -180,9 +177,6 @@ def cov(
     Negative weights raise only where they aren't lazy. As in NumPy, `RuntimeWarning` tells that no degrees of freedom
     are left; with weights it isn't given.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.cov(wr.asarray([[0.0, 1, 2], [2, 1, 0]])).compute()
     array([[ 1., -1.],
            [-1.,  1.]])
@@ -294,9 +288,6 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, d
     DTypeError
         `x` or `y` isn't numbers.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.corrcoef(wr.asarray([[0.0, 1, 2], [2, 1, 0]])).compute()
     array([[ 1., -1.],
            [-1.,  1.]])

@@ -49,9 +49,6 @@ def nanargmin(a: ArrayLike, axis: int | None = None, out: OutLike = None, *, kee
     ValueError
         When it is computed: all elements along the axis are NaN (NumPy raises at the call).
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.nanargmin(wr.asarray([float("nan"), 3.0, 2.0])).compute()
     np.int64(2)
     """
@@ -63,9 +60,6 @@ def nanargmax(a: ArrayLike, axis: int | None = None, out: OutLike = None, *, kee
 
     {sections of nanargmin}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.nanargmax(wr.asarray([float("nan"), 3.0, 2.0])).compute()
     np.int64(1)
     """

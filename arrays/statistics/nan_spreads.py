@@ -76,9 +76,6 @@ def nanvar(
     -----
     NumPy warns also where NaN leaves too few elements; here nothing does.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.nanvar(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(0.25)
     """
@@ -101,9 +98,6 @@ def nanstd(
 
     {sections of nanvar}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.nanstd(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(0.5)
     """

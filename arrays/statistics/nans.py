@@ -68,9 +68,6 @@ def nansum(
     ------
     {sum_errors, initial_errors}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.nansum(wr.asarray([1.0, float("nan"), 2.0])).compute()
     np.float64(3.0)
     """
@@ -109,9 +106,6 @@ def nanprod(
     ------
     {sum_errors, initial_errors}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.nanprod(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(6.0)
     """
@@ -151,9 +145,6 @@ def nanmin(
     -----
     NumPy warns where all elements are NaN; here nothing does.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.nanmin(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(2.0)
     """
@@ -192,9 +183,6 @@ def nanmax(
     -----
     NumPy warns where all elements are NaN; here nothing does.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.nanmax(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(3.0)
     """
@@ -241,9 +229,6 @@ def nanmean(
     -----
     NumPy warns also where all elements are NaN; here nothing does.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.nanmean(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(2.5)
     """

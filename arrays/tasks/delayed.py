@@ -54,9 +54,6 @@ class Delayed(LazyCalls):
     TypeError
         Its truth is asked for, or its length where `nout` isn't known; an attribute or item is set.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> numbers = wr.delayed([3, 1, 2])
     >>> (wr.delayed(max)(numbers) + numbers[1]).compute()
     4
@@ -83,9 +80,6 @@ class Delayed(LazyCalls):
         object
             What the call returns.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.delayed(sum)([wr.delayed(abs)(-1), 2]).compute()
         3
         """
@@ -99,9 +93,6 @@ class Delayed(LazyCalls):
         Future
             Of its result.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.delayed(abs)(-1).submit().result()
         1
         """
@@ -222,9 +213,6 @@ def delayed(
     ArgumentError
         `nout` is no integer, or an unknown keyword is given.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> @wr.delayed
     ... def add(a, b):
     ...     return a + b

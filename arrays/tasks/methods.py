@@ -30,9 +30,6 @@ class Awaitable(ArrayBase):
         -----
         Persist an array of which many chunks are asked for, one after the other: each computes what it needs.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> parts = wr.arange(5, chunks=2).to_delayed()
         >>> parts.shape, parts[2].compute()
         ((3,), array([4]))

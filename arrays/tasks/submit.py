@@ -86,9 +86,6 @@ def submit(
     map : Many calls of one function.
     delayed : Calls that wait until they are asked for.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.submit(divmod, 7, 3).result()
     (2, 1)
     >>> wr.submit(["echo", "a program"]).result()
@@ -135,9 +132,6 @@ def map(
     ClusterError
         It is called by a function of blocks or of a rank program, or in SPMD mode.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.gather(wr.map(pow, [2, 3], [5, 2]))
     [32, 9]
     """
@@ -175,9 +169,6 @@ def gather(futures: Any, *, timeout: float | None = None) -> Any:
     KeyboardInterrupt
         Ctrl-C ended the wait. Calls go on as long as their futures are held; then they are cancelled.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.gather({"a": wr.submit(abs, -1), "b": [wr.submit(abs, 2)]})
     {'a': 1, 'b': [2]}
     """
@@ -228,9 +219,6 @@ def scatter(data: Any) -> Any:
     --------
     windrow.shared.object : Large objects, mapped by all ranks of a host.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> names = wr.scatter("abc")
     >>> wr.gather(wr.map(lambda s, i: s[i], [names] * 2, [0, 2]))
     ['a', 'c']
@@ -267,9 +255,6 @@ class Executor(concurrent.futures.Executor):
     ClusterError
         It is made by a function of blocks or of a rank program, or in SPMD mode.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> with wr.Executor() as executor:
     ...     list(executor.map(abs, [-1, 2]))
     [1, 2]
@@ -303,9 +288,6 @@ class Executor(concurrent.futures.Executor):
         RuntimeError
             The executor was shut down.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> with wr.Executor(retries=1) as executor:
         ...     executor.submit(int, "ff", base=16).result()
         255
@@ -346,9 +328,6 @@ class Executor(concurrent.futures.Executor):
         RuntimeError
             The executor was shut down.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> with wr.Executor() as executor:
         ...     list(executor.map(pow, [2, 3], [5, 2]))
         [32, 9]
@@ -414,9 +393,6 @@ class Executor(concurrent.futures.Executor):
         KeyboardInterrupt
             Ctrl-C ends the wait; what was submitted goes on.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> executor = wr.Executor()
         >>> future = executor.submit(abs, -1)
         >>> executor.shutdown()

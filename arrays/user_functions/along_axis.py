@@ -82,9 +82,6 @@ def apply_along_axis(
     -----
     Unlike in NumPy, the function is also called once at the call, on ones, unless `dtype` and `shape` are given.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(6).reshape(2, 3)
     >>> wr.apply_along_axis(lambda line: line[::-1], 1, x).compute()
     array([[2, 1, 0],
@@ -146,9 +143,6 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: int | Sequence
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.apply_over_axes(wr.sum, wr.ones((2, 3, 4)), [0, 2]).compute()
     array([[[8.],
             [8.],
@@ -193,9 +187,6 @@ class vectorize:
     DTypeError
         `otypes` is not a NumPy dtype, or one of Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> least = wr.vectorize(lambda a, b: a if a < b else b)
     >>> least(wr.arange(4), 2).compute()
     array([0, 1, 2, 2])

@@ -97,9 +97,6 @@ def blockwise(
     -----
     Unlike in dask, `concatenate` is True by default.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x, y = wr.ones((4, 6), chunks=2), wr.ones((6, 2), chunks=(3, 1))
     >>> wr.blockwise(lambda a, b: a @ b, "ik", x, "ij", y, "jk", dtype=float).chunks
     ((2, 2), (1, 1))
@@ -221,9 +218,6 @@ def unify_chunks(*args: Any, warn: bool = True) -> tuple[dict[Any, tuple[int, ..
     ShapeError
         Labels don't match an array's axes, or axes of one label differ in length.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> chunks, (x, y) = wr.unify_chunks(wr.ones(6, chunks=2), "i", wr.ones(6, chunks=3), "i")
     >>> chunks
     {'i': (2, 1, 1, 2)}

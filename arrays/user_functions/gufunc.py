@@ -201,9 +201,6 @@ def gufunc(
     ArgumentError
         `signature` can't be read.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> spread = wr.gufunc(lambda x: x.max(axis=-1) - x.min(axis=-1), signature="(i)->()")
     >>> spread(wr.arange(6, chunks=2).reshape(2, 3)).compute()
     array([2, 2])
@@ -250,9 +247,6 @@ def as_gufunc(signature: str, **options: Any) -> Callable[[Callable[..., Any]], 
     ArgumentError
         When it decorates: `signature` can't be read.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> @wr.as_gufunc("(i)->()", vectorize=True, output_dtypes=float)
     ... def middle(x):
     ...     return (x[0] + x[-1]) / 2

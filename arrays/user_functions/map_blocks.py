@@ -113,9 +113,6 @@ def map_blocks(
     A block that is a chunk isn't copied for Arrow, unless Arrow has it otherwise: booleans as bits, texts of any
     length, records as structs. NaT is null there; complex numbers are lists of two.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(6, chunks=3)
     >>> wr.map_blocks(lambda block: block - block.min(), x).compute()
     array([0, 1, 2, 0, 1, 2])

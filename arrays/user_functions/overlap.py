@@ -291,9 +291,6 @@ def overlap(x: ArrayLike, depth: object, boundary: object = None, *, allow_rechu
     DTypeError
         `x` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.overlap.overlap(wr.arange(6, chunks=3), depth=1, boundary=-1).compute()
     array([-1,  0,  1,  2,  3,  2,  3,  4,  5, -1])
     """
@@ -330,9 +327,6 @@ def trim_internal(x: ArrayLike, axes: Any, boundary: object = None) -> Array:
     DTypeError
         `x` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.overlap.overlap(wr.arange(6, chunks=3), depth=1, boundary="periodic")
     >>> wr.overlap.trim_internal(x, {0: 1}, "periodic").compute()
     array([0, 1, 2, 3, 4, 5])
@@ -370,9 +364,6 @@ def trim_overlap(x: ArrayLike, depth: object, boundary: object = None) -> Array:
     DTypeError
         `x` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.overlap.overlap(wr.arange(6, chunks=3), depth=1)
     >>> wr.overlap.trim_overlap(x, depth=1).compute()
     array([0, 1, 2, 3, 4, 5])

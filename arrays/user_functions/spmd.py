@@ -56,9 +56,6 @@ class Spec:
     ChunksError
         `chunks` can't be read or doesn't fit the shape.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.Spec((4, 2), "f8", chunks=(2, 2)).chunks
     ((2, 2), (2,))
     """
@@ -136,9 +133,6 @@ def spmd(
     begin in the order in which they come, each as soon as its ranks are free of others.
     A gang's results are the same bits for the same number of members as far as the function's are.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(8, chunks=2)
     >>> wr.spmd(lambda comm, x: comm.allreduce(int(sum(b.sum() for b in x))), x, members=2)
     [28, 28]

@@ -92,9 +92,6 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
     Scikit-learn trains on one process, row after row. Here coefficients depend on `shards`, `seed` and the rows, not on
     chunks, ranks or their schedule; with "async" they depend on who comes first, too.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from sklearn.linear_model import SGDRegressor
     >>> from windrow.ml import Averaged
     >>> X = wr.random.default_rng(1).normal(size=(10_000, 3), chunks=(1000, 3))
@@ -143,9 +140,6 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         ValueError
             Scikit-learn's: a number is NaN or infinite, or a parameter of the estimator has a value that it can't take.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> from sklearn.linear_model import SGDClassifier
         >>> from windrow.ml import Averaged
         >>> X = wr.random.default_rng(1).normal(size=(4000, 2), chunks=(1000, 2))
@@ -184,9 +178,6 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         ArgumentError
             The estimator, or one of its parameters, can't be averaged.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> from sklearn.linear_model import SGDClassifier
         >>> from windrow.ml import Averaged
         >>> X = wr.random.default_rng(1).normal(size=(4000, 2), chunks=(1000, 2))
@@ -268,9 +259,6 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
             `X` isn't 2-D or has other features than those learnt from; `y` or `sample_weight` hasn't one entry for each
             row.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> from sklearn.linear_model import SGDRegressor
         >>> from windrow.ml import Averaged
         >>> X = wr.random.default_rng(1).normal(size=(4000, 2), chunks=(1000, 2))

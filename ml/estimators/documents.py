@@ -6,6 +6,8 @@ import inspect
 import re
 import textwrap
 
+from ...workers.docstrings import head_examples
+
 __all__ = ["describe"]
 
 WIDTH, ENOUGH = 116, 160
@@ -20,7 +22,7 @@ TypeError
 
 def describe(cls: type) -> str:
     """Return a class's docstring, with scikit-learn's descriptions of the parameters that it leaves out."""
-    lead, sections = _cut(inspect.cleandoc(str(cls.__doc__)))
+    lead, sections = _cut(inspect.cleandoc(str(head_examples(cls.__doc__))))
     base = next(c for c in cls.__mro__ if c.__module__.startswith("sklearn."))
     theirs = _entries(_cut(inspect.cleandoc(str(base.__doc__)))[1].get("Parameters", ""))
     ours = _entries(sections.pop("Parameters", ""))

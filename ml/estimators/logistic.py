@@ -83,9 +83,6 @@ class LogisticRegression(Supervised, own.LogisticRegression):
     split into a positive and a negative part, so that zeros are exact. Rows are persisted while the model is fitted.
     `dual`, `intercept_scaling`, `n_jobs`, `random_state` and `verbose` are ignored for Windrow arrays.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from windrow.ml.linear_model import LogisticRegression
     >>> X = wr.random.default_rng(1).normal(size=(2000, 2), chunks=(500, 2))
     >>> y = (X[:, 0] > 0).astype(int)

@@ -114,9 +114,6 @@ class GridSearch(Search):
     ----------
     Bergstra and Bengio, Random search for hyper-parameter optimization, JMLR 13 (2012), on why a grid is rarely best.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from sklearn.linear_model import SGDRegressor
     >>> X = wr.random.default_rng(1).normal(size=(4000, 3), chunks=(500, 3))
     >>> search = wr.ml.search.GridSearch(SGDRegressor(), {"eta0": [1e-6, 0.01]}, epochs=3)
@@ -163,9 +160,6 @@ class RandomSearch(Search):
     ----------
     Bergstra and Bengio, Random search for hyper-parameter optimization, JMLR 13 (2012).
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from scipy.stats import loguniform
     >>> from sklearn.linear_model import SGDRegressor
     >>> X = wr.random.default_rng(1).normal(size=(4000, 3), chunks=(500, 3))
@@ -226,9 +220,6 @@ class HalvingSearch(Search):
     ----------
     Jamieson and Talwalkar, Non-stochastic best arm identification and hyperparameter optimization, AISTATS 2016.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from sklearn.linear_model import SGDRegressor
     >>> X = wr.random.default_rng(1).normal(size=(4000, 3), chunks=(500, 3))
     >>> rates = {"eta0": [1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2]}
@@ -297,9 +288,6 @@ class Hyperband(Search):
     Li, Jamieson, DeSalvo, Rostamizadeh and Talwalkar, Hyperband: a novel bandit-based approach to hyperparameter
     optimization, JMLR 18 (2018).
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> from scipy.stats import loguniform
     >>> from sklearn.linear_model import SGDRegressor
     >>> X = wr.random.default_rng(1).normal(size=(4000, 3), chunks=(500, 3))

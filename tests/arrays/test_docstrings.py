@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from windrow.workers.docstrings import Glossary
+from windrow.workers.docstrings import Glossary, head_examples
 
 ROOT = Path(__file__).parents[2]
 GLOSSARY = Glossary(
@@ -121,6 +121,12 @@ def test_an_unknown_name_is_an_error(module):
     module.last.__doc__ = "Return the last.\n\n    {chunks}\n    "
     with pytest.raises(KeyError, match="chunks"):
         GLOSSARY.fill("of_entries")
+
+
+def test_examples_get_their_heading_and_import():
+    text = "Return it.\n\n    >>> wr.it()\n    >>> wr.it()\n    "
+    headed = "Return it.\n\n    Examples\n    --------\n    >>> import windrow as wr\n    >>> wr.it()\n    >>> wr.it()\n    "
+    assert [head_examples(each) for each in (text, headed, "Return it.", None)] == [headed, headed, "Return it.", None]
 
 
 @pytest.mark.parametrize(

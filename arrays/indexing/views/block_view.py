@@ -25,9 +25,6 @@ class BlockView:
     `x.blocks[i, j]` is the array of the chunks i along the first axis and j along the second: integers,
     slices or lists of block numbers. All axes stay. Iteration goes over single chunks in C order.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(6, chunks=2)
     >>> x.blocks[1].compute()
     array([2, 3])

@@ -94,9 +94,6 @@ def shuffle(x: ArrayLike, indexer: Sequence[Sequence[int]], axis: int, chunks: C
     IndexingError
         `indexer` is no list of lists of positions within the axis, or `chunks` is not "auto".
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.shuffle(wr.arange(6, chunks=3), [[5, 0], [1], [4, 2, 3]], axis=0).compute()
     array([5, 0, 1, 4, 2, 3])
     """

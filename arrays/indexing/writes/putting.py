@@ -53,9 +53,6 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     IndexingError
         An index is out of bounds: at the call, or for lazy indices when the result is computed.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.zeros((2, 3), int)
     >>> wr.put(x, [1, -1], [7, 8])
     >>> x.compute()
@@ -111,9 +108,6 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
     IndexingError
         A position is out of bounds: at the call, or for lazy `indices` when the result is computed.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(6).reshape(2, 3)
     >>> wr.put_along_axis(x, x.argmax(axis=1, keepdims=True), -1, axis=1)
     >>> x.compute()
@@ -159,9 +153,6 @@ def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False) -> None:
     DTypeError
         `val` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.zeros((2, 3), int)
     >>> wr.fill_diagonal(x, 5)
     >>> x.compute()

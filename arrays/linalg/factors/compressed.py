@@ -57,9 +57,6 @@ def tsqr(data: object, compute_svd: bool = False) -> Any:
     -----
     NumPy has no such function, it is dask's; it is `windrow.linalg.qr` or `windrow.linalg.svd`, with any chunks.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.random.default_rng(1).random((1000, 3), chunks=(100, 3))
     >>> q, r = wr.linalg.tsqr(x)
     >>> q.shape, r.shape
@@ -97,9 +94,6 @@ def sfqr(data: object) -> QRResult:
     -----
     NumPy has no such function, it is dask's; it is `windrow.linalg.qr`, with any chunks.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> q, r = wr.linalg.sfqr(wr.ones((3, 1000), chunks=(3, 100)))
     >>> q.shape, r.shape
     ((3, 3), (3, 1000))
@@ -137,9 +131,6 @@ def compression_level(n: int, q: int, n_oversamples: int = 10, min_subspace_size
     ShapeError
         An argument is negative.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linalg.compression_level(100, 10)
     20
     """
@@ -183,9 +174,6 @@ def compression_matrix(
     DTypeError
         The matrices have another dtype than float32, float64, complex64, complex128, integers and bool.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.random.default_rng(1).random((1000, 300), chunks=100)
     >>> wr.linalg.compression_matrix(x, 5, seed=1).shape
     (20, 1000)
@@ -264,9 +252,6 @@ def svd_compressed(
     NumPy has no such function, it is dask's. The accuracy depends on how fast singular values decay (Halko, Martinsson,
     Tropp 2011).
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.random.default_rng(1).random((1000, 300), chunks=100)
     >>> u, s, vh = wr.linalg.svd_compressed(x, 2, n_power_iter=2, seed=1)
     >>> bool(abs(s[0] / wr.linalg.svdvals(x)[0] - 1) < 1e-10)

@@ -51,9 +51,6 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     -----
     A large matrix is factored by blocks (left-looking). The matrices of a stack have one chunk each.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> wr.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]])).compute()
     array([[2., 0.],

@@ -66,9 +66,6 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     -----
     Each matrix is brought to one chunk.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> values, vectors = wr.linalg.eigh(np.diag([3.0, 1.0]))
     >>> values.compute()
@@ -102,9 +99,6 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     -----
     Each matrix is brought to one chunk.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> wr.linalg.eigvalsh(np.diag([3.0, 1.0])).compute()
     array([1., 3.])
@@ -135,9 +129,6 @@ def eig(a: ArrayLike) -> EigResult:
     Each matrix is brought to one chunk. The results are complex, as the array API has it; NumPy's are real where all
     values happen to be.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> values, vectors = wr.linalg.eig(np.diag([3.0, 1.0]))
     >>> values.compute()
@@ -171,9 +162,6 @@ def eigvals(a: ArrayLike) -> Array:
     Each matrix is brought to one chunk. The results are complex, as the array API has it; NumPy's are real where all
     values happen to be.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> wr.linalg.eigvals(np.diag([3.0, 1.0])).compute()
     array([3.+0.j, 1.+0.j])

@@ -81,9 +81,6 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     -----
     A large matrix is factored by panels, each in one chunk. The matrices of a stack have one chunk each.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> wr.linalg.solve(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0])).compute()
     array([1., 2.])
@@ -125,9 +122,6 @@ def inv(a: ArrayLike) -> Array:
     As `windrow.linalg.solve` with the identity on the right: a large matrix is factored by panels, each in one chunk.
     The matrices of a stack have one chunk each.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> wr.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]])).compute()
     array([[0.5 , 0.  ],
@@ -166,9 +160,6 @@ def det(a: ArrayLike) -> Array:
     -----
     A large matrix is factored by panels, each in one chunk; its determinant may overflow, see `windrow.linalg.slogdet`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> wr.linalg.det(np.array([[2.0, 1.0], [0.0, 4.0]])).round(12).compute()
     np.float64(8.0)
@@ -197,9 +188,6 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
     ------
     {ArgumentError, ShapeError, DTypeError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> sign, logabsdet = wr.linalg.slogdet(-np.eye(3))
     >>> sign.compute(), logabsdet.compute()

@@ -69,9 +69,6 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
 
     Signs of R's rows may differ from NumPy's, and NumPy's mode "raw" isn't there.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.random.default_rng(1).random((1000, 3), chunks=(100, 3))
     >>> q, r = wr.linalg.qr(x)
     >>> bool((abs(q @ r - x) < 1e-14).all())

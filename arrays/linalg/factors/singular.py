@@ -80,9 +80,6 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     `windrow.linalg.qr`), and so is the transpose of one with at least twice as many columns as rows; the triangle is
     brought to one chunk. Other matrices are brought to one chunk whole.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.random.default_rng(1).random((1000, 3), chunks=(100, 3))
     >>> u, s, vh = wr.linalg.svd(x, full_matrices=False)
     >>> bool((abs((u * s) @ vh - x) < 1e-14).all())
@@ -181,9 +178,6 @@ def svdvals(x: ArrayLike, /) -> Array:
     A large matrix of at least twice as many rows as columns (or the other way round) is reduced to its triangle first,
     which is brought to one chunk.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linalg.svdvals(2 * wr.eye(3)).compute()
     array([2., 2., 2.])
     """
@@ -232,9 +226,6 @@ def pinv(
     -----
     Without `rcond` and `rtol` the limit is that of the array API; NumPy's `pinv` uses 1e-15.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linalg.pinv(wr.full((1, 2), 0.5)).compute()
     array([[1.],
            [1.]])
@@ -293,9 +284,6 @@ def matrix_rank(A: ArrayLike, tol: Any = None, hermitian: bool = False, *, rtol:
         The matrices aren't square for `hermitian`.
     {DTypeError}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.linalg.matrix_rank(wr.ones((3, 3))).compute()
     np.int64(1)
     """

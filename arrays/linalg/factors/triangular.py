@@ -78,9 +78,6 @@ def lu(a: ArrayLike) -> LUResult:
     NumPy has no such function; it is `scipy.linalg.lu`. A large matrix is factored by panels, each in one chunk. The
     matrices of a stack have one chunk each.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> p, l, u = wr.linalg.lu(np.array([[1.0, 2.0], [4.0, 4.0]]))
     >>> u.compute()
@@ -170,9 +167,6 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, lower: bool = False, *, unit_di
     numpy.linalg.LinAlgError
         When it is computed: a diagonal element is zero.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> wr.linalg.solve_triangular(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0]), lower=True).compute()
     array([1., 2.])

@@ -84,9 +84,6 @@ def astype(
         `x` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects. `casting` doesn't allow the
         cast.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.astype(wr.arange(3), float).compute()
     array([0., 1., 2.])
     """
@@ -128,9 +125,6 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
     RangeError
         `x` or `y` is an integer of Python's that the other's dtype can't hold.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(4)
     >>> wr.where(x > 1, x, 0).compute()
     array([0, 0, 2, 3])
@@ -169,9 +163,6 @@ def real(val: ArrayLike) -> Array:
     DTypeError
         `val` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> float(wr.real(wr.full((), 1 + 2j)))
     1.0
     """
@@ -203,9 +194,6 @@ def imag(val: ArrayLike) -> Array:
     DTypeError
         `val` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> float(wr.imag(wr.full((), 1 + 2j)))
     2.0
     """
@@ -235,9 +223,6 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     DTypeError
         `z` holds Python objects. The elements are no numbers.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.angle(wr.full(1, 1j)).compute()
     array([1.57079633])
     """
@@ -274,9 +259,6 @@ def round(a: ArrayLike, decimals: int = 0, out: OutLike = None) -> Array:
         `a` holds Python objects. The elements are no numbers. The result can't be cast to the dtype of `out` by the
         rule "same_kind".
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.round(wr.full(1, 1.26), 1).compute()
     array([1.3])
     """
@@ -335,9 +317,6 @@ def clip(
         `a`, `min` or `max` holds Python objects. The elements can't be compared. The result can't be cast to the dtype
         of `out` by the rule "same_kind".
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.clip(wr.arange(5), 1, 3).compute()
     array([1, 1, 2, 3, 3])
     """
@@ -403,9 +382,6 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08
     DTypeError
         `a` or `b` holds Python objects. The elements can't be subtracted.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.isclose(wr.ones(2), 1 + 1e-9).compute()
     array([ True,  True])
     """
@@ -450,9 +426,6 @@ def nan_to_num(
     DTypeError
         `x` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.nan_to_num(wr.full(2, float("nan"))).compute()
     array([0., 0.])
     """

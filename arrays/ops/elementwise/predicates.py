@@ -64,9 +64,6 @@ def isreal(x: ArrayLike) -> Array:
     DTypeError
         `x` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.isreal(wr.asarray([1 + 0j, 1j])).compute()
     array([ True, False])
     """
@@ -94,9 +91,6 @@ def iscomplex(x: ArrayLike) -> Array:
     DTypeError
         `x` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.iscomplex(wr.asarray([1 + 0j, 1j])).compute()
     array([False,  True])
     """
@@ -124,9 +118,6 @@ def iscomplexobj(x: ArrayLike) -> bool:
     DTypeError
         `x` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.iscomplexobj(wr.ones(2))
     False
     """
@@ -153,9 +144,6 @@ def isrealobj(x: ArrayLike) -> bool:
     DTypeError
         `x` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.isrealobj(wr.ones(2))
     True
     """
@@ -189,9 +177,6 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> Array:
     -----
     The dtype of the result depends on the elements, so the imaginary parts of a complex array are computed at the call.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.real_if_close(wr.asarray([1 + 1e-15j])).dtype
     dtype('float64')
     """
@@ -225,9 +210,6 @@ def isposinf(x: ArrayLike, out: OutLike = None) -> Any:
         `x` holds Python objects. The elements are no real numbers. The result can't be cast to the dtype of `out` by
         the rule "same_kind".
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.isposinf(wr.asarray([1.0, wr.inf, -wr.inf])).compute()
     array([False,  True, False])
     """
@@ -239,9 +221,6 @@ def isneginf(x: ArrayLike, out: OutLike = None) -> Any:
 
     {sections of isposinf}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.isneginf(wr.asarray([1.0, wr.inf, -wr.inf])).compute()
     array([False, False,  True])
     """
@@ -282,9 +261,6 @@ def fix(x: ArrayLike, out: OutLike = None) -> Any:
         `x` holds Python objects. The elements are no real numbers. The result can't be cast to the dtype of `out` by
         the rule "same_kind".
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fix(wr.asarray([2.7, -2.7])).compute()
     array([ 2., -2.])
     """
@@ -318,9 +294,6 @@ def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") ->
     DTypeError
         `a` holds Python objects. The elements are neither booleans nor integers.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.packbits(wr.asarray([True, False, True])).compute()
     array([160], dtype=uint8)
     """
@@ -367,9 +340,6 @@ def unpackbits(a: ArrayLike, /, axis: int | None = None, count: int | None = Non
     DTypeError
         `a` holds Python objects. The elements are not uint8.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.unpackbits(wr.asarray([160]).astype("u1"), count=3).compute()
     array([1, 0, 1], dtype=uint8)
     """

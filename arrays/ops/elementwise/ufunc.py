@@ -40,9 +40,6 @@ class Ufunc:
     name : str
         Name of the ufunc in NumPy, where it is documented.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.sqrt(wr.arange(4) ** 2).compute()
     array([0., 1., 2., 3.])
     >>> fraction, whole = wr.modf(wr.full(2, 1.5))

@@ -76,9 +76,6 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.transpose(wr.ones((2, 3))).shape
     (3, 2)
     """
@@ -122,9 +119,6 @@ def matrix_transpose(x: ArrayLike) -> Array:
     DTypeError
         `x` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.matrix_transpose(wr.ones((4, 2, 3))).shape
     (4, 3, 2)
     """
@@ -160,9 +154,6 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.swapaxes(wr.ones((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
@@ -204,9 +195,6 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.moveaxis(wr.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
@@ -252,9 +240,6 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.expand_dims(wr.ones(3), 0).shape
     (1, 3)
     """
@@ -297,9 +282,6 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.squeeze(wr.ones((1, 3, 1))).shape
     (3,)
     """

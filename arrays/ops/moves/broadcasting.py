@@ -47,9 +47,6 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     ShapeError
         `shapes` has a negative length, or 2**63 elements or more. The shapes don't broadcast.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.broadcast_shapes((3, 1), (4,), ())
     (3, 4)
     """
@@ -91,9 +88,6 @@ def broadcast_to(
     ChunksError
         `chunks` can't be read or doesn't fit the shape.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.broadcast_to(wr.arange(2), (2, 2)).compute()
     array([[0, 1],
            [0, 1]])
@@ -157,9 +151,6 @@ def broadcast_arrays(*arrays: ArrayLike, subok: bool = False) -> tuple[Array, ..
     DTypeError
         `arrays` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> [a.shape for a in wr.broadcast_arrays(wr.ones((2, 1)), wr.ones(3))]
     [(2, 3), (2, 3)]
     """

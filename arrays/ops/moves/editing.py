@@ -71,9 +71,6 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     DTypeError
         `arr` or `values` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.append(wr.arange(3), [7, 8]).compute()
     array([0, 1, 2, 7, 8])
     """
@@ -123,9 +120,6 @@ def delete(arr: ArrayLike, obj: object, axis: int | None = None) -> Array:
     IndexingError
         `obj` is neither a slice, integers nor a mask of the axis' length, or a position is out of bounds.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.delete(wr.arange(6), [1, -1]).compute()
     array([0, 2, 3, 4])
     """
@@ -225,9 +219,6 @@ def insert(arr: ArrayLike, obj: object, values: Any, axis: int | None = None) ->
     IndexingError
         `obj` has more than one axis, is of another dtype, or is out of bounds.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.insert(wr.arange(4), [1, 3], [10, 30]).compute()
     array([ 0, 10,  1,  2, 30,  3])
     """

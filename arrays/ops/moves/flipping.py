@@ -57,9 +57,6 @@ def rot90(m: ArrayLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
     DTypeError
         `m` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.rot90(wr.arange(4).reshape(2, 2)).compute()
     array([[1, 3],
            [0, 2]])
@@ -101,9 +98,6 @@ def fliplr(m: ArrayLike) -> Array:
     DTypeError
         `m` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.fliplr(wr.arange(4).reshape(2, 2)).compute()
     array([[1, 0],
            [3, 2]])
@@ -137,9 +131,6 @@ def flipud(m: ArrayLike) -> Array:
     DTypeError
         `m` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.flipud(wr.arange(4).reshape(2, 2)).compute()
     array([[2, 3],
            [0, 1]])
@@ -178,9 +169,6 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.rollaxis(wr.ones((2, 3, 4)), 2).shape
     (4, 2, 3)
     """

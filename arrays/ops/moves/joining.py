@@ -104,9 +104,6 @@ def concatenate(
     The arrays' chunks are kept along `axis`. Where there would be more than 32, small neighbours are merged: up to 64
     KiB, or up to the largest chunk that was chosen for one of the arrays. `rechunk` gives other chunks.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.concatenate([wr.arange(2), wr.arange(3)]).compute()
     array([0, 1, 0, 1, 2])
     """
@@ -177,9 +174,6 @@ def stack(
         The dtypes have no common one, or `casting` doesn't allow the cast to `dtype`. The result can't be cast to the
         dtype of `out` by the rule "same_kind".
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.stack([wr.zeros(2), wr.ones(2)]).compute()
     array([[0., 0.],
            [1., 1.]])
@@ -216,9 +210,6 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     DTypeError
         `x` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> [int(a.sum()) for a in wr.unstack(wr.arange(6).reshape(2, 3))]
     [3, 12]
     """
@@ -251,9 +242,6 @@ def hstack(arrays: Sequence[Any], *, dtype: DTypeLike = None, casting: str = "sa
     DTypeError
         The dtypes have no common one, or `casting` doesn't allow the cast to `dtype`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.hstack([wr.ones((2, 1)), wr.ones((2, 2))]).shape
     (2, 3)
     """
@@ -284,9 +272,6 @@ def vstack(arrays: Sequence[Any], *, dtype: DTypeLike = None, casting: str = "sa
     DTypeError
         The dtypes have no common one, or `casting` doesn't allow the cast to `dtype`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.vstack([wr.ones(3), wr.ones((2, 3))]).shape
     (3, 3)
     """
@@ -322,9 +307,6 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> Array:
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.repeat(wr.arange(3), 2).compute()
     array([0, 0, 1, 1, 2, 2])
     """
@@ -375,9 +357,6 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: int | Sequence[int] | N
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.roll(wr.arange(5), 2).compute()
     array([3, 4, 0, 1, 2])
     """
@@ -432,9 +411,6 @@ def tile(A: ArrayLike, reps: int | Sequence[int], /) -> Array:
     DTypeError
         `A` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.tile(wr.arange(2), 3).compute()
     array([0, 1, 0, 1, 0, 1])
     """

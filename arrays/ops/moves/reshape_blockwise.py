@@ -59,9 +59,6 @@ def reshape_blockwise(x: ArrayLike, shape: int | Sequence[int], chunks: ChunksLi
     -----
     As in dask, elements come in the order of the chunks, not in the C order of `reshape`.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(8).reshape(2, 4).rechunk((2, 2))
     >>> wr.reshape_blockwise(x, 8).compute()
     array([0, 1, 4, 5, 2, 3, 6, 7])

@@ -68,9 +68,6 @@ def reshape(
     ChunksError
         `chunks` can't be read or doesn't fit the shape.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.reshape(wr.arange(6, chunks=4), (2, -1)).compute()
     array([[0, 1, 2],
            [3, 4, 5]])
@@ -136,9 +133,6 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
     DTypeError
         `a` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.ravel(wr.ones((2, 3))).shape
     (6,)
     """

@@ -87,9 +87,6 @@ def sliding_window_view(
     once for each element of `x`. Sums, means, extremes and products of integers over windows, with or without NaN,
     and products of windows with a vector don't copy windows at all.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.sliding_window_view(wr.arange(5, chunks=2), 3).compute()
     array([[0, 1, 2],
            [1, 2, 3],

@@ -81,9 +81,6 @@ def split(ary: ArrayLike, indices_or_sections: Cuts, axis: int = 0) -> list[Arra
     DTypeError
         `ary` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> [part.compute() for part in wr.split(wr.arange(4), 2)]
     [array([0, 1]), array([2, 3])]
     """
@@ -121,9 +118,6 @@ def array_split(ary: ArrayLike, indices_or_sections: Cuts, axis: int = 0) -> lis
     DTypeError
         `ary` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> [part.shape for part in wr.array_split(wr.arange(5), 2)]
     [(3,), (2,)]
     """
@@ -156,9 +150,6 @@ def vsplit(ary: ArrayLike, indices_or_sections: Cuts) -> list[Array]:
     DTypeError
         `ary` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> [part.shape for part in wr.vsplit(wr.ones((4, 3)), 2)]
     [(2, 3), (2, 3)]
     """
@@ -192,9 +183,6 @@ def hsplit(ary: ArrayLike, indices_or_sections: Cuts) -> list[Array]:
     DTypeError
         `ary` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> [part.shape for part in wr.hsplit(wr.ones((4, 3)), [1])]
     [(4, 1), (4, 2)]
     """
@@ -228,9 +216,6 @@ def dsplit(ary: ArrayLike, indices_or_sections: Cuts) -> list[Array]:
     DTypeError
         `ary` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> [part.shape for part in wr.dsplit(wr.ones((1, 2, 4)), 2)]
     [(1, 2, 2), (1, 2, 2)]
     """

@@ -62,9 +62,6 @@ def atleast_1d(*arys: ArrayLike) -> Any:
     DTypeError
         `arys` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.atleast_1d(5.0).shape
     (1,)
     """
@@ -92,9 +89,6 @@ def atleast_2d(*arys: ArrayLike) -> Any:
     DTypeError
         `arys` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.atleast_2d(wr.arange(3)).shape
     (1, 3)
     """
@@ -122,9 +116,6 @@ def atleast_3d(*arys: ArrayLike) -> Any:
     DTypeError
         `arys` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.atleast_3d(wr.arange(3)).shape
     (1, 3, 1)
     """
@@ -153,9 +144,6 @@ def dstack(tup: Sequence[Any]) -> Array:
     DTypeError
         The dtypes have no common one.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.dstack([wr.arange(2), wr.arange(2)]).compute()
     array([[[0, 0],
             [1, 1]]])
@@ -185,9 +173,6 @@ def column_stack(tup: Sequence[Any]) -> Array:
     DTypeError
         The dtypes have no common one.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.column_stack([wr.arange(2), wr.arange(2)]).compute()
     array([[0, 0],
            [1, 1]])
@@ -218,9 +203,6 @@ def row_stack(tup: Sequence[Any]) -> Array:
     DTypeError
         The dtypes have no common one.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.row_stack([wr.arange(2), wr.arange(2)]).shape
     (2, 2)
     """
@@ -258,9 +240,6 @@ def block(arrays: Sequence[ArrayLike]) -> Array:
     DTypeError
         `arrays` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.block([[wr.eye(2), wr.zeros((2, 1))], [wr.ones((1, 3))]]).compute()
     array([[1., 0., 0.],
            [0., 1., 0.],

@@ -63,9 +63,6 @@ def flip(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     DTypeError
         `x` holds Python objects.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.flip(wr.arange(3)).compute()
     array([2, 1, 0])
     """
@@ -114,9 +111,6 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
     IndexingError
         A position is out of bounds: at the call, or for lazy `indices` when the result is computed.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.take(wr.arange(10) * 10, [3, -1]).compute()
     array([30, 90])
     """
@@ -190,9 +184,6 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -
     IndexingError
         A position is out of bounds, when the result is computed.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.from_array([[10, 30, 20], [60, 40, 50]])
     >>> wr.take_along_axis(x, wr.argmax(x, axis=1, keepdims=True), axis=1).compute()
     array([[30],
@@ -256,9 +247,6 @@ def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "rais
     ValueError
         A number is out of bounds, when the result is computed.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.choose(wr.from_array([0, 1, 0]), [[1, 2, 3], [10, 20, 30]]).compute()
     array([ 1, 20,  3])
     """

@@ -143,9 +143,6 @@ def matmul(
     same chunks always give the same result. Windows of `sliding_window_view` are multiplied with a vector without
     being copied.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.ones((3, 4), chunks=2)
     >>> (x @ x.T).compute()
     array([[4., 4., 4.],
@@ -214,9 +211,6 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[Any] = 2) -> Arra
     DTypeError
         `a` or `b` holds Python objects. The elements are neither numbers nor booleans.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.tensordot(wr.ones((2, 3, 4)), wr.ones((4, 3)), ([1, 2], [1, 0])).compute()
     array([12., 12.])
     """
@@ -293,9 +287,6 @@ def dot(a: ArrayLike, b: ArrayLike, out: OutLike = None) -> Any:
         `a` or `b` holds Python objects. The elements are neither numbers nor booleans. The result can't be cast to the
         dtype of `out` by the rule "same_kind".
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.dot(wr.arange(3), wr.arange(3)).compute()
     np.int64(5)
     """
@@ -327,9 +318,6 @@ def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
     DTypeError
         `a` or `b` holds Python objects. The elements are neither numbers nor booleans.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.vdot(wr.full(2, 1j), wr.full(2, 1j)).compute()
     np.complex128(2+0j)
     """
@@ -361,9 +349,6 @@ def outer(a: ArrayLike, b: ArrayLike, out: OutLike = None) -> Any:
         `a` or `b` holds Python objects. The elements can't be multiplied. The result can't be cast to the dtype of
         `out` by the rule "same_kind".
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.outer(wr.arange(2), wr.arange(3)).compute()
     array([[0, 0, 0],
            [0, 1, 2]])

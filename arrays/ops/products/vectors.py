@@ -65,9 +65,6 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     DTypeError
         `x1` or `x2` holds Python objects. The elements are neither numbers nor booleans.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.vecdot(wr.arange(6).reshape(2, 3), wr.ones(3)).compute()
     array([ 3., 12.])
     """
@@ -123,9 +120,6 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     DTypeError
         `x1` or `x2` holds Python objects. The elements are neither numbers nor booleans.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.matvec(wr.ones((2, 3)), wr.ones((4, 3))).shape
     (4, 2)
     """
@@ -161,9 +155,6 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     DTypeError
         `x1` or `x2` holds Python objects. The elements are neither numbers nor booleans.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.vecmat(wr.ones((4, 3)), wr.ones((3, 2))).shape
     (4, 2)
     """
@@ -206,9 +197,6 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
     DTypeError
         `a` or `b` holds Python objects. The elements are neither numbers nor booleans.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.inner(wr.arange(3), wr.arange(3)).compute()
     np.int64(5)
     """
@@ -240,9 +228,6 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
     DTypeError
         `a` or `b` holds Python objects. The elements can't be multiplied.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.kron(wr.arange(3), wr.ones(2)).compute()
     array([0., 0., 1., 1., 2., 2.])
     """
@@ -292,9 +277,6 @@ def cross(
     DTypeError
         `a` or `b` holds Python objects. The elements of both are booleans.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> import numpy as np
     >>> wr.cross(np.array([1, 0, 0]), np.array([0, 1, 0])).compute()
     array([0, 0, 1])

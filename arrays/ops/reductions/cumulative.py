@@ -225,9 +225,6 @@ def cumulative_sum(
         `x` holds Python objects. The elements can't be added. The result can't be cast to the dtype of `out` by the
         rule "same_kind".
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.cumulative_sum(wr.arange(4), include_initial=True).compute()
     array([0, 0, 1, 3, 6])
     """
@@ -271,9 +268,6 @@ def cumsum(
     Sums of floating-point numbers are added chunk by chunk, so they may differ from NumPy's in the last digits. Along
     an axis of several chunks those of float32 and float16 are carried in float64, and each is rounded once.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.cumsum(wr.arange(5, chunks=2)).compute()
     array([ 0,  1,  3,  6, 10])
     """
@@ -312,9 +306,6 @@ def nancumsum(
         `a` holds Python objects. The elements can't be added. The result can't be cast to the dtype of `out` by the
         rule "same_kind".
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.nancumsum([1.0, float("nan"), 2.0]).compute()
     array([1., 1., 3.])
     """
@@ -368,9 +359,6 @@ def cumulative_prod(
     Where a running product overflows or underflows within a chunk and later factors of the chunk bring it back,
     elements of that chunk stay inf, NaN or 0 as in NumPy, but later chunks continue from the true product.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.cumulative_prod(wr.arange(1, 5)).compute()
     array([ 1,  2,  6, 24])
     """
@@ -410,9 +398,6 @@ def cumprod(
         `a` holds Python objects. The elements can't be multiplied. The result can't be cast to the dtype of `out` by
         the rule "same_kind".
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.cumprod(wr.arange(1, 5), axis=0).compute()
     array([ 1,  2,  6, 24])
     """
@@ -429,9 +414,6 @@ def nancumprod(
 
     {sections of cumprod}
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.nancumprod([1.0, float("nan"), 2.0]).compute()
     array([1., 1., 2.])
     """

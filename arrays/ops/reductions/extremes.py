@@ -70,9 +70,6 @@ def min(
     -----
     NaN, if there is one, is the result.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.min(wr.array([3, 1, 2], chunks=2)).compute()
     np.int64(1)
     """
@@ -119,9 +116,6 @@ def max(
     -----
     NaN, if there is one, is the result.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.max(wr.arange(6, chunks=4)).compute()
     np.int64(5)
     >>> wr.max(wr.zeros((2, 0)), axis=1, initial=1).compute()
@@ -156,9 +150,6 @@ def ptp(a: ArrayLike, axis: Axes = None, out: OutLike = None, keepdims: bool = F
     --------
     numpy.ptp
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.ptp(wr.arange(5)).compute()
     np.int64(4)
     """
@@ -201,9 +192,6 @@ def argmin(
     -----
     The first NaN, if there is one, counts as the extreme.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.argmin(wr.array([[3, 1], [0, 2]]), axis=1).compute()
     array([1, 0])
     """
@@ -243,9 +231,6 @@ def argmax(
     -----
     The first NaN, if there is one, counts as the extreme.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.argmax(wr.arange(10, chunks=3)).compute()
     np.int64(9)
     """
@@ -293,9 +278,6 @@ def any(
     --------
     numpy.any
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(6, chunks=4).reshape(2, 3)
     >>> wr.any(x > 4, axis=1).compute()
     array([False,  True])
@@ -336,9 +318,6 @@ def all(
     --------
     numpy.all
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(6, chunks=4).reshape(2, 3)
     >>> wr.all(x > 2, axis=1).compute()
     array([False,  True])

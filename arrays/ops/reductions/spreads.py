@@ -97,9 +97,6 @@ def var(
     .. [1] Chan, Golub and LeVeque, "Algorithms for computing the sample variance", The American Statistician 37,
        1983.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.var(wr.arange(4), ddof=1).compute()
     np.float64(1.6666666666666667)
     """
@@ -160,9 +157,6 @@ def std(
     .. [1] Chan, Golub and LeVeque, "Algorithms for computing the sample variance", The American Statistician 37,
        1983.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.std(wr.array([1.0, 3.0, 1.0, 3.0])).compute()
     np.float64(1.0)
     """

@@ -80,9 +80,6 @@ def sum(
     float16 is computed in float32. Chunks are reduced on their own, and their results pairwise: the last bits may
     differ from NumPy's, and are the same on any number of ranks.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(6, chunks=4).reshape(2, 3)
     >>> wr.sum(x, axis=0).compute()
     array([3, 5, 7])
@@ -137,9 +134,6 @@ def prod(
     float16 is computed in float32. Chunks are reduced on their own, and their results pairwise: the last bits may
     differ from NumPy's, and are the same on any number of ranks.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.prod(wr.arange(5), where=wr.arange(5) > 0, initial=2).compute()
     np.int64(48)
     """
@@ -171,9 +165,6 @@ def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False, **
     --------
     numpy.count_nonzero
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.count_nonzero(wr.arange(4)).compute()
     np.int64(3)
     """
@@ -227,9 +218,6 @@ def mean(
     -----
     float16 is computed in float32. The mean of no elements is NaN.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> x = wr.arange(6, chunks=4).reshape(2, 3)
     >>> wr.mean(x, axis=1).compute()
     array([1., 4.])

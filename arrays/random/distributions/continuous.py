@@ -37,9 +37,6 @@ class Continuous(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).uniform(2, 3, 100_000).mean()), 1)
         2.5
         """
@@ -65,9 +62,6 @@ class Continuous(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).laplace(3, 1, 100_000).mean()), 1)
         3.0
         """
@@ -93,9 +87,6 @@ class Continuous(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).gumbel(1, 1, 100_000).mean()), 1)
         1.6
         """
@@ -121,9 +112,6 @@ class Continuous(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).logistic(3, 1, 100_000).mean()), 1)
         3.0
         """
@@ -149,9 +137,6 @@ class Continuous(Drawing):
         -----
         {numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.default_rng(1).standard_cauchy(100_000)
         >>> round(float((x > 0).mean()), 1)
         0.5
@@ -180,9 +165,6 @@ class Continuous(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).triangular(0, 1, 5, 100_000).mean()), 1)
         2.0
         """
@@ -213,9 +195,6 @@ class Continuous(Drawing):
 
         {numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).standard_normal(100_000).mean()), 1)
         0.0
         """
@@ -244,9 +223,6 @@ class Continuous(Drawing):
 
         Box and Muller's method; see `standard_normal`.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.default_rng(1).normal(10, 2, 100_000)
         >>> round(float(x.mean()), 1), round(float(x.std()), 1)
         (10.0, 2.0)
@@ -273,9 +249,6 @@ class Continuous(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).lognormal(0, 0.5, 100_000).mean()), 1)
         1.1
         """
@@ -312,9 +285,6 @@ class Continuous(Drawing):
         -----
         {numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).standard_exponential(100_000).mean()), 1)
         1.0
         """
@@ -338,9 +308,6 @@ class Continuous(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).exponential(2, 100_000).mean()), 1)
         2.0
         """
@@ -362,9 +329,6 @@ class Continuous(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).rayleigh(2, 100_000).mean()), 1)
         2.5
         """
@@ -388,9 +352,6 @@ class Continuous(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).vonmises(1, 4, 100_000).mean()), 1)
         1.0
         """
@@ -412,9 +373,6 @@ class Continuous(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).pareto(3, 100_000).mean()), 1)
         0.5
         """
@@ -436,9 +394,6 @@ class Continuous(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).weibull(1, 100_000).mean()), 1)
         1.0
         """
@@ -460,9 +415,6 @@ class Continuous(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).power(4, 100_000).mean()), 1)
         0.8
         """
@@ -486,9 +438,6 @@ class Continuous(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).wald(2, 3, 100_000).mean()), 1)
         2.0
         """

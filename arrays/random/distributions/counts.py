@@ -38,9 +38,6 @@ class Counts(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).binomial(10, 0.5, 100_000).mean()), 1)
         5.0
         """
@@ -64,9 +61,6 @@ class Counts(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).negative_binomial(5, 0.5, 100_000).mean()), 1)
         5.0
         """
@@ -92,9 +86,6 @@ class Counts(Drawing):
         Below a mean of 10 the distribution function is inverted; above, Hörmann's transformed rejection takes two draws
         an attempt.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).poisson(3, 100_000).mean()), 1)
         3.0
         """
@@ -116,9 +107,6 @@ class Counts(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).geometric(0.5, 100_000).mean()), 1)
         2.0
         """
@@ -146,9 +134,6 @@ class Counts(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).hypergeometric(20, 20, 10, 100_000).mean()), 1)
         5.0
         """
@@ -172,9 +157,6 @@ class Counts(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).zipf(8, 100_000).mean()), 1)
         1.0
         """
@@ -196,9 +178,6 @@ class Counts(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).logseries(0.5, 100_000).mean()), 1)
         1.4
         """

@@ -56,9 +56,6 @@ class Gammas(Drawing):
 
         {numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).standard_gamma(2, 100_000).mean()), 1)
         2.0
         """
@@ -85,9 +82,6 @@ class Gammas(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).gamma(2, 3, 100_000).mean()), 1)
         6.0
         """
@@ -111,9 +105,6 @@ class Gammas(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).beta(2, 2, 100_000).mean()), 1)
         0.5
         """
@@ -135,9 +126,6 @@ class Gammas(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).chisquare(3, 100_000).mean()), 1)
         3.0
         """
@@ -161,9 +149,6 @@ class Gammas(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).noncentral_chisquare(3, 2, 100_000).mean()), 1)
         5.0
         """
@@ -189,9 +174,6 @@ class Gammas(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).f(5, 22, 100_000).mean()), 1)
         1.1
         """
@@ -219,9 +201,6 @@ class Gammas(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).noncentral_f(5, 22, 5, 100_000).mean()), 1)
         2.2
         """
@@ -248,9 +227,6 @@ class Gammas(Drawing):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.default_rng(1).standard_t(10, 100_000)
         >>> round(float((x > 0).mean()), 1)
         0.5

@@ -46,9 +46,6 @@ class Plain(Drawing):
         -----
         The numbers are those of `numpy.random.Generator(numpy.random.Philox(seed)).random`, whatever the chunks.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.default_rng(1).random((3, 4), chunks=2)
         >>> y = wr.random.default_rng(1).random((3, 4))
         >>> bool((x == y).all())  # whatever the chunks
@@ -92,9 +89,6 @@ class Plain(Drawing):
         -----
         {numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.default_rng(1).integers(1, 7, 1000)
         >>> int(x.min()), int(x.max())
         (1, 6)
@@ -163,9 +157,6 @@ class Plain(Drawing):
         -----
         They aren't those that NumPy draws.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> len(wr.random.default_rng(1).bytes(10))
         10
         """

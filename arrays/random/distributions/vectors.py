@@ -54,9 +54,6 @@ class Vectors(Drawing):
         -----
         {numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.default_rng(1).multinomial(20, [0.2, 0.3, 0.5], 1000)
         >>> bool((x.sum(axis=1) == 20).all())
         True
@@ -110,9 +107,6 @@ class Vectors(Drawing):
         -----
         {numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.default_rng(1).multivariate_hypergeometric([16, 8, 4], 6, 1000)
         >>> bool((x.sum(axis=1) == 6).all())
         True
@@ -175,9 +169,6 @@ class Vectors(Drawing):
 
         {numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.default_rng(1).dirichlet([1, 2, 3], 1000)
         >>> bool((abs(x.sum(axis=1) - 1) < 1e-12).all())
         True
@@ -238,9 +229,6 @@ class Vectors(Drawing):
         -----
         {numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.default_rng(1).multivariate_normal([0, 5], [[1, 0.5], [0.5, 2]], 100_000)
         >>> x.mean(axis=0).compute().round(1)
         array([0., 5.])

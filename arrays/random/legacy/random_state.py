@@ -44,9 +44,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
     ArgumentError
         `seed` can't be read.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.random.seed(7)
     >>> x = wr.random.normal(size=(3, 4), chunks=2)
     >>> bool((x == wr.random.RandomState(7).normal(size=(3, 4))).all())
@@ -69,9 +66,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         ArgumentError
             `seed` can't be read.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.random.seed(1)
         >>> x = wr.random.rand(3)
         >>> wr.random.seed(1)
@@ -98,9 +92,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         ArgumentError
             `legacy` is true.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> state = wr.random.get_state()
         >>> x = wr.random.rand(3)
         >>> wr.random.set_state(state)
@@ -124,9 +115,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         ArgumentError
             It isn't such a state, or its key or position is out of range.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> stream = wr.random.RandomState(1)
         >>> stream.set_state(wr.random.RandomState(7).get_state())
         >>> bool((stream.rand(3) == wr.random.RandomState(7).rand(3)).all())
@@ -155,9 +143,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         The numbers are those of `numpy.random.Generator(numpy.random.Philox(seed)).random`, not of NumPy's Mersenne
         Twister.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.random.random_sample((3, 4), chunks=2).shape
         (3, 4)
         """
@@ -179,9 +164,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         ------
         {size_errors}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.random.random((3, 4), chunks=2).shape
         (3, 4)
         """
@@ -205,9 +187,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         ------
         {shape_errors}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.random.rand(3, 4, chunks=2).shape
         (3, 4)
         """
@@ -231,9 +210,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         ------
         {shape_errors}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.random.randn(3, 4, chunks=2).shape
         (3, 4)
         """
@@ -255,9 +231,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         ------
         {size_errors}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.random.standard_normal((3, 4), chunks=2).shape
         (3, 4)
         """
@@ -279,9 +252,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         ------
         {size_errors}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> bool((wr.random.standard_exponential(100) >= 0).all())
         True
         """
@@ -303,9 +273,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
 
         {errors_and_numbers}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.random.standard_gamma([1.0, 2.0], size=(3, 2)).shape
         (3, 2)
         """
@@ -333,9 +300,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         ------
         {integer_errors, integer_dtype_error, ChunksError}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.RandomState(1).randint(1, 7, 1000)
         >>> int(x.min()), int(x.max())
         (1, 6)
@@ -360,9 +324,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         ------
         {integer_errors, ChunksError}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.RandomState(1).random_integers(6, size=1000)
         >>> int(x.min()), int(x.max())
         (1, 6)
@@ -385,9 +346,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         ------
         {size_errors}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.random.RandomState(1).tomaxint(3).dtype
         dtype('int64')
         """
@@ -435,9 +393,6 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
         -----
         See `Generator.choice`; what is chosen isn't what NumPy chooses.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> x = wr.random.choice(["a", "b"], 1000, p=[0.1, 0.9])
         >>> int((x == "a").sum()) < 200
         True
