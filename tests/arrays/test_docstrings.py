@@ -125,7 +125,9 @@ def test_an_unknown_name_is_an_error(module):
 
 def test_examples_get_their_heading_and_import():
     text = "Return it.\n\n    >>> wr.it()\n    >>> wr.it()\n    "
-    headed = "Return it.\n\n    Examples\n    --------\n    >>> import windrow as wr\n    >>> wr.it()\n    >>> wr.it()\n    "
+    headed = (
+        "Return it.\n\n    Examples\n    --------\n    >>> import windrow as wr\n    >>> wr.it()\n    >>> wr.it()\n    "
+    )
     assert [head_examples(each) for each in (text, headed, "Return it.", None)] == [headed, headed, "Return it.", None]
 
 
