@@ -209,23 +209,7 @@ class Ridge(Supervised, own.Ridge):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the coefficients.
 
-        Parameters
-        ----------
-        {X}
-        y : array of shape (rows,) or (rows, targets)
-            The targets.
-        {sample_weight}
-
-        Returns
-        -------
-        self
-            With `coef_` and `intercept_`, NumPy arrays of `X`'s dtype.
-
-        Raises
-        ------
-        ArgumentError
-            `positive` is True.
-        {ShapeError, DTypeError, BadValue, ValueError}
+        {sections of LinearRegression.fit}
         """
         if not is_lazy(X, y, sample_weight):
             super().fit(X, y, sample_weight)

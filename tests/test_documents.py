@@ -127,7 +127,7 @@ def missing(name: str, value: Any) -> list[str]:
 
 
 def test_entries_are_filled_in():
-    line = re.compile(r"^ *\{(sections of )?[a-zA-Z]\w*(, \w+)*\}$", re.MULTILINE)
+    line = re.compile(r"^ *\{[a-zA-Z]\w*(, \w+)*( of [\w.]+)?\}$", re.MULTILINE)
     assert [name for name, value in PUBLIC.items() if line.search(value.__doc__ or "")] == []
 
 

@@ -1,9 +1,9 @@
 """What docstrings say of arguments and errors that many functions have in common, written once.
 
-In a docstring the line `{axis}` stands for the entry `axis`, and `{axis, out}` for two entries; `{sections of tril}`
-stands for all that the docstring of `tril`, a function above, has between its summary and its examples. In an entry
-the line `{entry axis, out}` stands for others. A module with such lines ends with `GLOSSARY.fill(__name__)`, for the
-glossary that has them.
+In a docstring the line `{axis}` stands for the entry `axis`, and `{axis, out}` for two entries.
+`{Returns, Raises of tril}` stands for these sections of the docstring of `tril`, a function above, and
+`{sections of tril}` for all but its examples. In an entry the line `{entry axis, out}` stands for others. A module with
+such lines ends with `GLOSSARY.fill(__name__)`, for the glossary that has them.
 
 The first `>>>` of a public docstring begins its examples: `head_examples` writes their heading and
 `>>> import windrow as wr` above it. Examples that begin otherwise have a heading of their own.
@@ -14,10 +14,11 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from operator import attrgetter
 from textwrap import indent
 from types import FunctionType
 
-_LINE = re.compile(r"\n( *)\{([a-zA-Z]\w*(?:, [a-zA-Z]\w*)*|sections of \w+)\}(?=\n)")
+_LINE = re.compile(r"\n( *)\{([a-zA-Z]\w*(?:, [a-zA-Z]\w*)*)(?: of ([\w.]+))?\}(?=\n)")
 _NESTED = re.compile(r"^\{entry (.*)\}$", re.MULTILINE)
 
 
@@ -38,9 +39,9 @@ class Glossary:
         space = vars(sys.modules[module])
 
         def find(line: re.Match[str]) -> str:
-            margin, names = line.groups()
-            if names.startswith("sections of "):
-                return "\n" + indent(_sections(space[names.removeprefix("sections of ")]), margin)
+            margin, names, function = line.groups()
+            if function:
+                return "\n" + indent(_sections(attrgetter(function)(sys.modules[module]), names), margin)
             return "".join(f"\n{indent(self.entry(name), margin)}" for name in names.split(", "))
 
         for value in space.values():
@@ -59,7 +60,9 @@ def head_examples(text: str | None) -> str | None:
     return f"{before}Examples\n{margin}--------\n{margin}>>> import windrow as wr\n{margin}>>> {examples}"
 
 
-def _sections(function: FunctionType) -> str:
-    """Return what stands between the summary and the examples of a docstring."""
+def _sections(function: FunctionType, names: str) -> str:
+    """Return sections of a docstring: of these titles, or all but the examples."""
     text = inspect.cleandoc(head_examples(function.__doc__) or "")
-    return text[text.index("Parameters\n---") : text.index("\n\nExamples\n---")]
+    sections = {each.partition("\n")[0]: each for each in re.split(r"\n\n(?=[A-Z][\w ]*\n---)", text)[1:]}
+    titles = [title for title in sections if title != "Examples"] if names == "sections" else names.split(", ")
+    return "\n\n".join(sections[title] for title in titles)

@@ -96,7 +96,6 @@ def guard(function: Callable[..., Any], inner: bool = False) -> Callable[..., An
                 raise
         return public(*args, **known)
 
-    public.__doc__ = head_examples(function.__doc__)
     return public
 
 
@@ -253,6 +252,7 @@ def _mine(value: Any) -> bool:
 
 @functools.cache
 def _wrap(function: FunctionType) -> Callable[..., Any]:
+    function.__doc__ = head_examples(function.__doc__)
     guarded = guard(function)
     space = vars(sys.modules[function.__module__])
     if space.get(function.__name__) is function:  # pickles name a function by where it is defined
@@ -281,6 +281,7 @@ def _publish_class(kind: type, plain: bool, single: bool, indexed: str) -> None:
         elif name == "__call__" and kind.__name__ not in _LABELLED:
             origin.publish(value, functools.partial(_method, ""))
         if name not in _LEFT:
+            value.__doc__ = head_examples(value.__doc__)
             setattr(kind, name, guard(value))
 
 

@@ -174,18 +174,7 @@ def empty(
 ) -> Array:
     """Return an array of arbitrary values, which are zeros.
 
-    Parameters
-    ----------
-    {shape, dtype, order, device, chunks}
-
-    Returns
-    -------
-    Array
-        Lazy, of the given shape and dtype.
-
-    Raises
-    ------
-    {shape_errors}
+    {Parameters, Returns, Raises of ones}
 
     Notes
     -----
@@ -284,20 +273,14 @@ def empty_like(
 ) -> Array:
     """Return an array of arbitrary values with the shape, dtype and chunks of another.
 
-    Parameters
-    ----------
-    a : array_like
-        The array to be like.
-    {dtype_of_a, order_subok, shape_of_a, device, chunks_of_a}
+    {Parameters of zeros_like}
 
     Returns
     -------
     Array
         Lazy, of zeros; see `empty`.
 
-    Raises
-    ------
-    {like_errors}
+    {Raises of zeros_like}
 
     >>> wr.empty_like(wr.arange(3)).shape
     (3,)

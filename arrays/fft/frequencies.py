@@ -64,28 +64,14 @@ def rfftfreq(
 ) -> Array:
     """Return the frequencies of the results of `rfft`.
 
-    Parameters
-    ----------
-    n : int
-        Number of points that were transformed; at least 1.
-    d : float
-        Distance of samples, the inverse of the sample rate.
-    dtype : dtype, optional
-        float64 or another real floating-point dtype; None: float64.
-    {device, chunks}
+    {Parameters of fftfreq}
 
     Returns
     -------
     Array (n // 2 + 1,)
         0, 1, ..., over `n * d`; none is negative.
 
-    Raises
-    ------
-    {frequency_errors}
-
-    Notes
-    -----
-    `dtype` and `device` are the array API's; NumPy has neither, nor `chunks`.
+    {Raises, Notes of fftfreq}
 
     >>> wr.fft.rfftfreq(4).compute()
     array([0.  , 0.25, 0.5 ])

@@ -69,13 +69,7 @@ def fft2(
         Numbers.
     {s, two_axes, norm, out}
 
-    Returns
-    -------
-    {complex_grid}
-
-    Raises
-    ------
-    {grid_errors, DTypeError}
+    {Returns, Raises of fftn}
 
     Notes
     -----
@@ -102,17 +96,7 @@ def ifftn(
         Numbers, as the transform returns them.
     {s, axes, norm, out}
 
-    Returns
-    -------
-    {complex_grid}
-
-    Raises
-    ------
-    {grid_errors, DTypeError}
-
-    Notes
-    -----
-    See `windrow.fft.fftn` for how chunks are treated.
+    {Returns, Raises, Notes of fft2}
 
     >>> wr.fft.ifftn(wr.ones((2, 2))).compute()
     array([[1.+0.j, 0.+0.j],
@@ -136,17 +120,7 @@ def ifft2(
         Numbers, as the transform returns them.
     {s, two_axes, norm, out}
 
-    Returns
-    -------
-    {complex_grid}
-
-    Raises
-    ------
-    {grid_errors, DTypeError}
-
-    Notes
-    -----
-    See `windrow.fft.fftn` for how chunks are treated.
+    {Returns, Raises, Notes of fft2}
 
     >>> wr.fft.ifft2(wr.ones((3, 2, 2))).shape
     (3, 2, 2)
@@ -204,19 +178,7 @@ def rfft2(
         Real numbers.
     {s, two_axes, norm, out}
 
-    Returns
-    -------
-    Array
-        In the shape of `a`, or with `s` points along the axes, but n // 2 + 1 of n along the last one: complex128, or
-        complex64 for float16, float32 and complex64.
-
-    Raises
-    ------
-    {half_grid_errors, not_real}
-
-    Notes
-    -----
-    See `windrow.fft.fftn` for how chunks are treated.
+    {Returns, Raises, Notes of rfftn}
 
     >>> wr.fft.rfft2(wr.ones((4, 4))).shape
     (4, 3)
@@ -274,19 +236,7 @@ def irfft2(
         Half of a symmetric spectrum: along the last of the axes its first half.
     {s, two_axes, norm, out}
 
-    Returns
-    -------
-    Array
-        In the shape of `a`, or with `s` points along the axes; left out, twice the length less two along the last one:
-        float64, or float32 for float16, float32 and complex64.
-
-    Raises
-    ------
-    {half_grid_errors, DTypeError}
-
-    Notes
-    -----
-    See `windrow.fft.fftn` for how chunks are treated.
+    {Returns, Raises, Notes of irfftn}
 
     >>> wr.fft.irfft2(wr.ones((4, 4))).shape
     (4, 6)

@@ -61,14 +61,7 @@ def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
         Numbers, as `fft` returns them.
     {n, axis, norm, out}
 
-    Returns
-    -------
-    Array
-        In the shape of `a` with n points along the axis: complex128, or complex64 for float16, float32 and complex64.
-
-    Raises
-    ------
-    {line_errors, DTypeError}
+    {Returns, Raises of fft}
 
     Notes
     -----
@@ -131,13 +124,7 @@ def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     Array
         In the shape of `a` with n points along the axis: float64, or float32 for float16, float32 and complex64.
 
-    Raises
-    ------
-    {line_errors, DTypeError}
-
-    Notes
-    -----
-    See `windrow.fft.fft` for how chunks are treated.
+    {Raises, Notes of ifft}
 
     >>> wr.fft.irfft(wr.fft.rfft(wr.arange(4))).compute()
     array([0., 1., 2., 3.])
@@ -159,18 +146,7 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
         Number of points of the result: what is there is cut, or padded with zeros. None: twice its length less two.
     {axis, norm, out}
 
-    Returns
-    -------
-    Array
-        In the shape of `a` with n points along the axis: float64, or float32 for float16, float32 and complex64.
-
-    Raises
-    ------
-    {line_errors, DTypeError}
-
-    Notes
-    -----
-    See `windrow.fft.fft` for how chunks are treated.
+    {Returns, Raises, Notes of irfft}
 
     >>> wr.fft.hfft(wr.arange(3)).compute()
     array([ 4., -2.,  0., -2.])
@@ -191,15 +167,7 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
         A real spectrum.
     {n, axis, norm, out}
 
-    Returns
-    -------
-    Array
-        In the shape of `a` with n // 2 + 1 points along the axis: complex128, or complex64 for float16, float32 and
-        complex64.
-
-    Raises
-    ------
-    {line_errors, not_real}
+    {Returns, Raises of rfft}
 
     Notes
     -----

@@ -192,10 +192,7 @@ def kaiser(M: int, beta: float, *, chunks: ChunksLike = "auto") -> Array:
     chunks : int, str, tuple, dict or None
         Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`.
 
-    Returns
-    -------
-    Array (M,)
-        1-D of float64, symmetric, at most 1.
+    {Returns of bartlett}
 
     Raises
     ------
@@ -206,9 +203,7 @@ def kaiser(M: int, beta: float, *, chunks: ChunksLike = "auto") -> Array:
     ChunksError
         `chunks` can't be read, or doesn't fit the shape.
 
-    Notes
-    -----
-    As NumPy's, but lazy, and in chunks.
+    {Notes of bartlett}
 
     >>> wr.kaiser(3, 0.0).round(3).compute()
     array([1., 1., 1.])

@@ -211,23 +211,14 @@ def unique_values(x: ArrayLike) -> Array:
 def unique_counts(x: ArrayLike) -> UniqueCounts:
     """Return the distinct elements, sorted, and how often each occurs.
 
-    Parameters
-    ----------
-    x : array_like
-        Flattened in C order.
+    {Parameters of unique_values}
 
     Returns
     -------
     values, counts : Array
         A named tuple of 1-D arrays: the distinct elements, and how often each occurs as int64.
 
-    Raises
-    ------
-    {unique_errors}
-
-    Notes
-    -----
-    {unlike_unique}
+    {Raises, Notes of unique_values}
 
     >>> values, counts = wr.unique_counts(wr.asarray([3, 1, 3], chunks=2))
     >>> counts.compute()
@@ -239,23 +230,14 @@ def unique_counts(x: ArrayLike) -> UniqueCounts:
 def unique_inverse(x: ArrayLike) -> UniqueInverse:
     """Return the distinct elements, sorted, and for each element of `x` which one it is.
 
-    Parameters
-    ----------
-    x : array_like
-        Flattened in C order.
+    {Parameters of unique_values}
 
     Returns
     -------
     values, inverse_indices : Array
         A named tuple: the distinct elements, 1-D, and the position there of each element, as int64 in the shape of `x`.
 
-    Raises
-    ------
-    {unique_errors}
-
-    Notes
-    -----
-    {unlike_unique}
+    {Raises, Notes of unique_values}
 
     >>> values, inverse = wr.unique_inverse(wr.asarray([3, 1, 3], chunks=2))
     >>> inverse.compute()
@@ -267,10 +249,7 @@ def unique_inverse(x: ArrayLike) -> UniqueInverse:
 def unique_all(x: ArrayLike) -> UniqueAll:
     """Return the distinct elements, sorted, with first positions, inverse and counts.
 
-    Parameters
-    ----------
-    x : array_like
-        Flattened in C order.
+    {Parameters of unique_values}
 
     Returns
     -------
@@ -278,13 +257,7 @@ def unique_all(x: ArrayLike) -> UniqueAll:
         A named tuple: the distinct elements, 1-D; as int64 their first positions in the flattened array, the position
         of each element among them (in the shape of `x`), and how often each occurs.
 
-    Raises
-    ------
-    {unique_errors}
-
-    Notes
-    -----
-    {unlike_unique}
+    {Raises, Notes of unique_values}
 
     >>> wr.unique_all(wr.asarray([3, 1, 3], chunks=2)).indices.compute()
     array([1, 0])

@@ -93,11 +93,7 @@ def percentile(
     internal_method : {"default", "dask", "tdigest"}
         As dask has it; it makes no difference.
 
-    Returns
-    -------
-    Array
-        The axes of `q`, then those of `a` without `axis`; float64 for integers, unless `method` chooses elements. NaN
-        where an element is NaN.
+    {Returns of quantile}
 
     Raises
     ------
@@ -106,9 +102,7 @@ def percentile(
         unknown, or isn't "inverted_cdf" with weights; or `internal_method` is unknown.
     {quantile_errors}
 
-    Notes
-    -----
-    {exact}
+    {Notes of quantile}
 
     >>> wr.percentile(wr.asarray([4.0, 1.0, 2.0], chunks=2), 50).compute()
     np.float64(2.0)
@@ -165,13 +159,7 @@ def nanquantile(
 ) -> Any:
     """Return quantiles of the elements that are not NaN, exactly.
 
-    Parameters
-    ----------
-    a : array_like of real numbers
-        Real numbers; dates and times too.
-    q : float or sequence of float
-        Which ones, from 0 to 1. Lazy ones are found when the result is computed.
-    {axis, out, overwrite_input, method, keepdims, weights}
+    {Parameters of quantile}
 
     Returns
     -------
@@ -224,11 +212,7 @@ def nanpercentile(
         Which ones, from 0 to 100. Lazy ones are found when the result is computed.
     {axis, out, overwrite_input, method, keepdims, weights}
 
-    Returns
-    -------
-    Array
-        The axes of `q`, then those of `a` without `axis`; float64 for integers, unless `method` chooses elements. NaN
-        where all elements are NaN.
+    {Returns of nanquantile}
 
     Raises
     ------
@@ -237,12 +221,7 @@ def nanpercentile(
         unknown, or isn't "inverted_cdf" with weights.
     {nan_quantile_errors}
 
-    Notes
-    -----
-    {exact}
-
-    NumPy warns where all elements are NaN; here nothing does. Of an array without elements the result is that of
-    `mean`, with its warning and without the axes of `q`, as in NumPy.
+    {Notes of nanquantile}
 
     Examples
     --------
@@ -263,24 +242,14 @@ def nanmedian(
 ) -> Any:
     """Return medians of the elements that are not NaN, exactly.
 
-    Parameters
-    ----------
-    a : array_like of real numbers
-        Numbers, dates or times.
-    {axis, out, overwrite_input, keepdims}
+    {Parameters of median}
 
     Returns
     -------
     Array
         In the shape of `a` without `axis`; float64 for integers. NaN where there are no elements, or all are NaN.
 
-    Raises
-    ------
-    {median_errors}
-
-    Notes
-    -----
-    {exact}
+    {Raises, Notes of median}
 
     Examples
     --------

@@ -122,13 +122,7 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Ar
     Array
         1-D, in the dtype of `ar1`.
 
-    Raises
-    ------
-    {set_errors}
-
-    Notes
-    -----
-    Each NaN is distinct. The length is computed when something needs it.
+    {Raises, Notes of intersect1d}
 
     >>> wr.setdiff1d([4, 1, 3, 1], [3, 2]).compute()
     array([1, 4])
@@ -151,14 +145,7 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Arr
     assume_unique : bool
         Whether neither has an element twice; it makes no difference where it holds.
 
-    Returns
-    -------
-    Array
-        1-D, in the dtype of both together.
-
-    Raises
-    ------
-    {set_errors}
+    {Returns, Raises of union1d}
 
     Notes
     -----

@@ -229,27 +229,14 @@ def argpartition(
 ) -> Array:
     """Return the positions that partition an array.
 
-    Parameters
-    ----------
-    a : array_like
-        What to select from.
-    kth : int or sequence of int
-        Positions along the axis, from -n to n - 1 of its n.
-    axis : int or None
-        The axis along which to select; None: the array flattened in C order.
-    kind : str
-        As in NumPy; it makes no difference.
-    order : str or sequence of str, optional
-        Fields of records to sort by first; then by the others, in their order. None: by all of them, in their order.
+    {Parameters of partition}
 
     Returns
     -------
     Array of int64
         In the shape of `a`: the positions of a full sort.
 
-    Raises
-    ------
-    {part_errors}
+    {Raises of partition}
 
     Notes
     -----

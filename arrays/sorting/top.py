@@ -70,28 +70,14 @@ def _find_best(array: Array, k: int, at: int) -> Array:
 def argtopk(a: ArrayLike, k: int, axis: int = -1) -> Array:
     """Return the positions of the k greatest elements along an axis, that of the greatest first.
 
-    Parameters
-    ----------
-    a : array_like
-        Numbers, bool, dates, times or strings.
-    k : int
-        How many; all, where the axis has fewer. -k: the k least elements, the least first.
-    axis : int
-        The axis along which to look.
+    {Parameters of topk}
 
     Returns
     -------
     Array of int64
         The shape of `a` with so many positions along the axis; equal elements keep their order.
 
-    Raises
-    ------
-    {top_errors}
-
-    Notes
-    -----
-    NumPy has no such function. As in `sort(a, descending=True)` NaN counts as greatest. Each chunk along the axis is
-    searched by itself, and the candidates are brought into one chunk if they fit.
+    {Raises, Notes of topk}
 
     >>> wr.argtopk(wr.asarray([3, 9, 4]), 2).compute()
     array([1, 2])

@@ -170,18 +170,7 @@ def nanmax(
     where : array of bool, optional
         Which elements count; broadcasts to the shape of `a`, and wants `initial`. True: all.
 
-    Returns
-    -------
-    Array
-        In the shape of `a` without `axis`, in the dtype of `a`; NaN where all elements are.
-
-    Raises
-    ------
-    {extreme_errors, initial_errors}
-
-    Notes
-    -----
-    NumPy warns where all elements are NaN; here nothing does.
+    {Returns, Raises, Notes of nanmin}
 
     >>> wr.nanmax(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(3.0)

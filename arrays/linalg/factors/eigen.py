@@ -80,24 +80,14 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """Return the eigenvalues of Hermitian matrices.
 
-    Parameters
-    ----------
-    {square}
-    UPLO : {"L", "U"}
-        Which triangle is read, the lower or the upper one; the other is taken as its conjugate.
+    {Parameters of eigh}
 
     Returns
     -------
     Array (..., M)
         Real, in ascending order.
 
-    Raises
-    ------
-    {hermitian_errors}
-
-    Notes
-    -----
-    Each matrix is brought to one chunk.
+    {Raises, Notes of eigh}
 
     >>> import numpy as np
     >>> wr.linalg.eigvalsh(np.diag([3.0, 1.0])).compute()
@@ -144,23 +134,14 @@ def eig(a: ArrayLike) -> EigResult:
 def eigvals(a: ArrayLike) -> Array:
     """Return the eigenvalues of square matrices.
 
-    Parameters
-    ----------
-    {square}
+    {Parameters of eig}
 
     Returns
     -------
     Array (..., M)
         Complex, in no order.
 
-    Raises
-    ------
-    {eigenvalue_errors}
-
-    Notes
-    -----
-    Each matrix is brought to one chunk. The results are complex, as the array API has it; NumPy's are real where all
-    values happen to be.
+    {Raises, Notes of eig}
 
     >>> import numpy as np
     >>> wr.linalg.eigvals(np.diag([3.0, 1.0])).compute()

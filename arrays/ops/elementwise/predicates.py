@@ -74,22 +74,14 @@ def isreal(x: ArrayLike) -> Array:
 def iscomplex(x: ArrayLike) -> Array:
     """Return where the imaginary part is not zero.
 
-    Parameters
-    ----------
-    x : array_like
-        The array.
+    {Parameters of isreal}
 
     Returns
     -------
     Array
         Lazy, of bool; all False for a real dtype.
 
-    Raises
-    ------
-    ArgumentError
-        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array.
-    DTypeError
-        `x` holds Python objects.
+    {Raises of isreal}
 
     >>> wr.iscomplex(wr.asarray([1 + 0j, 1j])).compute()
     array([False,  True])
@@ -111,12 +103,7 @@ def iscomplexobj(x: ArrayLike) -> bool:
     bool
         True for a complex dtype, whatever the elements are.
 
-    Raises
-    ------
-    ArgumentError
-        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array.
-    DTypeError
-        `x` holds Python objects.
+    {Raises of isreal}
 
     >>> wr.iscomplexobj(wr.ones(2))
     False
@@ -127,22 +114,14 @@ def iscomplexobj(x: ArrayLike) -> bool:
 def isrealobj(x: ArrayLike) -> bool:
     """Return whether the dtype is not complex.
 
-    Parameters
-    ----------
-    x : array_like
-        The array; it isn't computed.
+    {Parameters of iscomplexobj}
 
     Returns
     -------
     bool
         False for a complex dtype, whatever the elements are.
 
-    Raises
-    ------
-    ArgumentError
-        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array.
-    DTypeError
-        `x` holds Python objects.
+    {Raises of iscomplexobj}
 
     >>> wr.isrealobj(wr.ones(2))
     True
@@ -241,25 +220,14 @@ def _infinite(operation: str, x: ArrayLike, *, negative: bool) -> Array:
 def fix(x: ArrayLike, out: OutLike = None) -> Any:
     """Round towards zero.
 
-    Parameters
-    ----------
-    x : array_like of real numbers
-        The array.
-    {out}
+    {Parameters of isposinf}
 
     Returns
     -------
     Array
         Lazy, of the shape of `x`.
 
-    Raises
-    ------
-    ArgumentError
-        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is not an array.
-    {ShapeError}
-    DTypeError
-        `x` holds Python objects. The elements are no real numbers. The result can't be cast to the dtype of `out` by
-        the rule "same_kind".
+    {Raises of isposinf}
 
     >>> wr.fix(wr.asarray([2.7, -2.7])).compute()
     array([ 2., -2.])

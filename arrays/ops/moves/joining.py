@@ -263,14 +263,7 @@ def vstack(arrays: Sequence[Any], *, dtype: DTypeLike = None, casting: str = "sa
     Array
         Lazy, at least 2-D.
 
-    Raises
-    ------
-    ArgumentError
-        `arrays` is no sequence of at least one array.
-    ShapeError
-        The shapes differ along another axis.
-    DTypeError
-        The dtypes have no common one, or `casting` doesn't allow the cast to `dtype`.
+    {Raises of hstack}
 
     >>> wr.vstack([wr.ones(3), wr.ones((2, 3))]).shape
     (3, 3)

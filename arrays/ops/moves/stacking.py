@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import ArgumentError, ShapeError, bad
 from ...base import as_array
+from ...docstrings import COMMON
 from ...views import gives_view
 from .axis_moves import expand_dims
 from .joining import concatenate, vstack
@@ -77,17 +78,7 @@ def atleast_2d(*arys: ArrayLike) -> Any:
     *arys : array_like
         The arrays; those with fewer axes get size-1 axes.
 
-    Returns
-    -------
-    Array or tuple of Array
-        Lazy; a tuple for several arrays.
-
-    Raises
-    ------
-    ArgumentError
-        `arys` can't be read as an array: an unknown object, a ragged sequence or a masked array.
-    DTypeError
-        `arys` holds Python objects.
+    {Returns, Raises of atleast_1d}
 
     >>> wr.atleast_2d(wr.arange(3)).shape
     (1, 3)
@@ -104,17 +95,7 @@ def atleast_3d(*arys: ArrayLike) -> Any:
     *arys : array_like
         The arrays. Shape (N,) becomes (1, N, 1), and (M, N) becomes (M, N, 1).
 
-    Returns
-    -------
-    Array or tuple of Array
-        Lazy; a tuple for several arrays.
-
-    Raises
-    ------
-    ArgumentError
-        `arys` can't be read as an array: an unknown object, a ragged sequence or a masked array.
-    DTypeError
-        `arys` holds Python objects.
+    {Returns, Raises of atleast_1d}
 
     >>> wr.atleast_3d(wr.arange(3)).shape
     (1, 3, 1)
@@ -273,3 +254,6 @@ def _lay_blocks(tree: Any, depth: int, ndim: int) -> Array:
     missing = ndim - tree.ndim
     expanded: Array = expand_dims(tree, tuple(range(missing))) if missing else tree
     return expanded
+
+
+COMMON.fill(__name__)

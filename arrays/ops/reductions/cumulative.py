@@ -281,30 +281,7 @@ def nancumsum(
 
     Along an axis of several chunks their totals are computed first: the array is read twice.
 
-    Parameters
-    ----------
-    a : array_like
-        The array.
-    axis : int or None
-        The axis; None: of the flattened array.
-    dtype : dtype, optional
-        In which to add; None: the array's, or the default integer for smaller ones.
-    {out, method}
-
-    Returns
-    -------
-    Array
-        Lazy, of the shape of `a`; 1-D where `axis` is None.
-
-    Raises
-    ------
-    ArgumentError
-        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
-        `method` is unknown. `out` is not an array.
-    {ShapeError, AxisError}
-    DTypeError
-        `a` holds Python objects. The elements can't be added. The result can't be cast to the dtype of `out` by the
-        rule "same_kind".
+    {Parameters, Returns, Raises of cumsum}
 
     >>> wr.nancumsum([1.0, float("nan"), 2.0]).compute()
     array([1., 1., 3.])

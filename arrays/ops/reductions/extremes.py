@@ -90,31 +90,13 @@ def max(
 ) -> Array:
     """Return the greatest element over axes.
 
-    Parameters
-    ----------
-    a : array
-        Of real or complex numbers, booleans, dates or durations.
-    {axis, out, keepdims}
-    initial : scalar, optional
-        Counts as an element everywhere; `where` asks for it, and so do axes without elements.
-    {where}
-
-    Returns
-    -------
-    Array
-        Of the dtype of `a`, in this machine's byte order, and of the shape of `a` without `axis`.
-
-    Raises
-    ------
-    {extreme_errors, initial_errors}
+    {Parameters, Returns, Raises of min}
 
     See Also
     --------
     numpy.max
 
-    Notes
-    -----
-    NaN, if there is one, is the result.
+    {Notes of min}
 
     >>> wr.max(wr.arange(6, chunks=4)).compute()
     np.int64(5)
@@ -204,32 +186,13 @@ def argmax(
 ) -> Array:
     """Return the position of the greatest element along an axis.
 
-    Parameters
-    ----------
-    a : array
-        Of numbers, booleans, dates or durations.
-    axis : int or None, optional
-        The axis to search along; None: the flattened array, in C order.
-    {out, keepdims}
-
-    Returns
-    -------
-    Array
-        Of int64, of the shape of `a` without `axis`; of equal elements the first one's position.
-
-    Raises
-    ------
-    {AxisError}
-    ShapeError
-        There are no elements.
+    {Parameters, Returns, Raises of argmin}
 
     See Also
     --------
     numpy.argmax
 
-    Notes
-    -----
-    The first NaN, if there is one, counts as the extreme.
+    {Notes of argmin}
 
     >>> wr.argmax(wr.arange(10, chunks=3)).compute()
     np.int64(9)
@@ -299,20 +262,14 @@ def all(
 ) -> Array:
     """Tell whether all elements over axes are true.
 
-    Parameters
-    ----------
-    a : array
-        What isn't zero is true.
-    {axis, out, keepdims, where}
+    {Parameters of any}
 
     Returns
     -------
     Array
         Of bool, of the shape of `a` without `axis`; True for no elements.
 
-    Raises
-    ------
-    {truth_errors}
+    {Raises of any}
 
     See Also
     --------

@@ -136,26 +136,13 @@ def std(
     correction : number, optional
         The array API's name for `ddof`.
 
-    Returns
-    -------
-    Array
-        Of the shape of `a` without `axis`. dtype: float64 for integers and booleans, else that of `a`; real.
-
-    Raises
-    ------
-    {spread_errors}
+    {Returns, Raises of var}
 
     See Also
     --------
     numpy.std
 
-    Notes
-    -----
-    Counts, means and squared differences of chunks are merged, which stays exact where the mean is far from zero
-    [1]_.
-
-    .. [1] Chan, Golub and LeVeque, "Algorithms for computing the sample variance", The American Statistician 37,
-       1983.
+    {Notes of var}
 
     >>> wr.std(wr.array([1.0, 3.0, 1.0, 3.0])).compute()
     np.float64(1.0)

@@ -116,23 +116,13 @@ def prod(
         Every product is multiplied by it. None: there must be elements, and no `where`.
     {where}
 
-    Returns
-    -------
-    Array
-        Of the shape of `a` without `axis`. dtype: as in NumPy, 64 bits for smaller integers and booleans.
-
-    Raises
-    ------
-    {sum_errors, initial_errors}
+    {Returns, Raises of sum}
 
     See Also
     --------
     numpy.prod
 
-    Notes
-    -----
-    float16 is computed in float32. Chunks are reduced on their own, and their results pairwise: the last bits may
-    differ from NumPy's, and are the same on any number of ranks.
+    {Notes of sum}
 
     >>> wr.prod(wr.arange(5), where=wr.arange(5) > 0, initial=2).compute()
     np.int64(48)

@@ -151,18 +151,7 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
     def random(self, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:  # type: ignore[override]
         """Draw from the uniform distribution on [0, 1), as `random_sample` does.
 
-        Parameters
-        ----------
-        {size, chunks}
-
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers from 0 on below 1.
-
-        Raises
-        ------
-        {size_errors}
+        {Parameters, Returns, Raises of RandomState.random_sample}
 
         >>> wr.random.random((3, 4), chunks=2).shape
         (3, 4)
@@ -195,20 +184,14 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
     def randn(self, *shape: Any, chunks: ChunksLike = "auto") -> Array:
         """Draw from the normal distribution with mean 0 and standard deviation 1, with the shape as arguments.
 
-        Parameters
-        ----------
-        *shape : int
-            Lengths of the axes; none: a single number.
-        {chunks}
+        {Parameters of RandomState.rand}
 
         Returns
         -------
         Array
             Lazy, of float64: numbers about 0.
 
-        Raises
-        ------
-        {shape_errors}
+        {Raises of RandomState.rand}
 
         >>> wr.random.randn(3, 4, chunks=2).shape
         (3, 4)
