@@ -36,15 +36,15 @@ class Glossary:
 
     def fill(self, module: str) -> None:
         """Put entries into the docstrings of a module's functions and methods; an unknown name is a KeyError."""
-        space = vars(sys.modules[module])
+        space = sys.modules[module]
 
         def find(line: re.Match[str]) -> str:
             margin, names, function = line.groups()
             if function:
-                return "\n" + indent(_sections(attrgetter(function)(sys.modules[module]), names), margin)
+                return "\n" + indent(_sections(attrgetter(function)(space), names), margin)
             return "".join(f"\n{indent(self.entry(name), margin)}" for name in names.split(", "))
 
-        for value in space.values():
+        for value in vars(space).values():
             if getattr(value, "__module__", None) == module:
                 for each in vars(value).values() if isinstance(value, type) else [value]:
                     if isinstance(each, FunctionType) and each.__doc__:  # `python -OO` leaves none

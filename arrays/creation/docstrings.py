@@ -37,15 +37,6 @@ ArgumentError
 ShapeError
     `shape` has a negative length, or 2**63 elements or more.
 {entry DTypeError, ChunksError}
-{like_errors}
-ArgumentError
-    `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is not an
-    integer or a tuple of integers. `device` is neither None nor "cpu".
-ShapeError
-    `shape` has a negative length, or 2**63 elements or more.
-DTypeError
-    `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
-{entry ChunksError}
 """,
     COMMON,
 )

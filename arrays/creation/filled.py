@@ -233,7 +233,14 @@ def zeros_like(
 
     Raises
     ------
-    {like_errors}
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is not an
+        integer or a tuple of integers. `device` is neither None nor "cpu".
+    ShapeError
+        `shape` has a negative length, or 2**63 elements or more.
+    DTypeError
+        `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
+    {ChunksError}
 
     >>> wr.zeros_like(wr.arange(3)).compute()
     array([0, 0, 0])

@@ -27,23 +27,12 @@ norm : {"backward", "ortho", "forward"}, optional
 s : sequence of int, optional
     Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
     None: their lengths.
-{complex_grid}
-Array
-    In the shape of `a`, or with `s` points along the axes: complex128, or complex64 for float16, float32 and
-    complex64.
 {line_errors}
 ArgumentError
     `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
 {entry AxisError}
 ShapeError
     There is less than one point to transform, or the result doesn't broadcast to `out`.
-{grid_errors}
-ArgumentError
-    `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
-{entry AxisError}
-ShapeError
-    There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't
-    broadcast to `out`.
 {half_grid_errors}
 ArgumentError
     `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
@@ -51,14 +40,6 @@ ArgumentError
 ShapeError
     There is less than one point to transform, `s` and `axes` have different lengths, there is no axis, or the
     result doesn't broadcast to `out`.
-{frequency_errors}
-ArgumentError
-    `n` isn't an integer, `d` isn't a number other than zero, or `device` is unknown.
-ShapeError
-    `n` is less than 1.
-DTypeError
-    `dtype` isn't of real floating-point numbers.
-{entry ChunksError}
 {DTypeError}
 DTypeError
     `a` isn't numbers, or the result isn't cast to the dtype of `out`.

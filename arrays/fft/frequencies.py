@@ -45,7 +45,13 @@ def fftfreq(
 
     Raises
     ------
-    {frequency_errors}
+    ArgumentError
+        `n` isn't an integer, `d` isn't a number other than zero, or `device` is unknown.
+    ShapeError
+        `n` is less than 1.
+    DTypeError
+        `dtype` isn't of real floating-point numbers.
+    {ChunksError}
 
     Notes
     -----

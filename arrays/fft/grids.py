@@ -35,11 +35,19 @@ def fftn(
 
     Returns
     -------
-    {complex_grid}
+    Array
+        In the shape of `a`, or with `s` points along the axes: complex128, or complex64 for float16, float32 and
+        complex64.
 
     Raises
     ------
-    {grid_errors, DTypeError}
+    ArgumentError
+        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
+    {AxisError}
+    ShapeError
+        There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't
+        broadcast to `out`.
+    {DTypeError}
 
     Notes
     -----

@@ -16,16 +16,6 @@ DTypeError
 {ShapeError}
 ShapeError
     The matrices aren't square.
-{eigenvalue_errors}
-{entry ArgumentError, ShapeError, DTypeError}
-numpy.linalg.LinAlgError
-    When it is computed: a matrix holds infinity or NaN.
-{hermitian_errors}
-ArgumentError
-    `a` can't be read as an array; `UPLO` is unknown.
-{entry ShapeError, DTypeError}
-numpy.linalg.LinAlgError
-    When it is computed: eigenvalues don't converge, as with NaN.
 """,
     COMMON,
 )

@@ -69,12 +69,6 @@ ShapeError
 Notes
 -----
 {entry numbers}
-{shape_errors}
-ArgumentError
-    A length isn't an integer.
-ShapeError
-    A length is negative.
-{entry ChunksError}
 {size_errors}
 ArgumentError
     `size` isn't integers.

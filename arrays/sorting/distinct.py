@@ -196,11 +196,15 @@ def unique_values(x: ArrayLike) -> Array:
 
     Raises
     ------
-    {unique_errors}
+    ArgumentError
+        `x` can't be read as an array.
+    DTypeError
+        `x` has a dtype without an order, or holds Python objects.
 
     Notes
     -----
-    {unlike_unique}
+    A function of the array API; each NaN is distinct, unlike in `windrow.unique`. Values are sorted, which the
+    standard leaves open; their number is computed when something needs it.
 
     >>> wr.unique_values(wr.asarray([3, 1, 3], chunks=2)).compute()
     array([1, 3])

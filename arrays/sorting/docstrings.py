@@ -19,14 +19,6 @@ overwrite_input : bool
 weights : array_like, optional
     How much each element counts, or each position along the one axis, for `method="inverted_cdf"` alone; None:
     all alike. The axes are brought into one chunk then.
-{median_errors}
-ArgumentError
-    `a` can't be read as an array; or `axis` isn't an integer.
-{entry AxisError}
-ShapeError
-    An axis is named twice, or the result doesn't broadcast to `out`.
-DTypeError
-    `a` isn't numbers, dates or times, or the result isn't cast to the dtype of `out`.
 {nan_quantile_errors}
 {entry AxisError}
 ShapeError
@@ -34,13 +26,6 @@ ShapeError
     `out`.
 DTypeError
     `a` isn't real numbers, dates or times, or the result isn't cast to the dtype of `out`.
-{part_errors}
-ArgumentError
-    `a` can't be read as an array; `kth` isn't positions along the axis; or `axis`, `kind` or `order` isn't what
-    it may be.
-{entry AxisError}
-DTypeError
-    `a` has a dtype without an order, or holds Python objects.
 {quantile_errors}
 {entry AxisError}
 ShapeError
@@ -59,20 +44,6 @@ ArgumentError
 {entry AxisError}
 DTypeError
     `a` has a dtype without an order, or holds Python objects.
-{top_errors}
-ArgumentError
-    `a` can't be read as an array; `k` isn't an integer; or `axis` isn't an integer.
-{entry AxisError}
-DTypeError
-    `a` has a dtype without an order.
-{unique_errors}
-ArgumentError
-    `x` can't be read as an array.
-DTypeError
-    `x` has a dtype without an order, or holds Python objects.
-{unlike_unique}
-A function of the array API; each NaN is distinct, unlike in `windrow.unique`. Values are sorted, which the
-standard leaves open; their number is computed when something needs it.
 {exact}
 Exact, unlike dask's. A long axis, or the whole of a large array, is searched in a few passes and not sorted; if
 there are more than 32 such axes side by side, each is brought into one chunk.

@@ -134,7 +134,13 @@ def median(
 
     Raises
     ------
-    {median_errors}
+    ArgumentError
+        `a` can't be read as an array; or `axis` isn't an integer.
+    {AxisError}
+    ShapeError
+        An axis is named twice, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, dates or times, or the result isn't cast to the dtype of `out`.
 
     Notes
     -----

@@ -205,7 +205,12 @@ def partition(
 
     Raises
     ------
-    {part_errors}
+    ArgumentError
+        `a` can't be read as an array; `kth` isn't positions along the axis; or `axis`, `kind` or `order` isn't what
+        it may be.
+    {AxisError}
+    DTypeError
+        `a` has a dtype without an order, or holds Python objects.
 
     Notes
     -----

@@ -44,7 +44,11 @@ def topk(a: ArrayLike, k: int, axis: int = -1) -> Array:
 
     Raises
     ------
-    {top_errors}
+    ArgumentError
+        `a` can't be read as an array; `k` isn't an integer; or `axis` isn't an integer.
+    {AxisError}
+    DTypeError
+        `a` has a dtype without an order.
 
     Notes
     -----

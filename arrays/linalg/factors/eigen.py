@@ -60,7 +60,11 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
 
     Raises
     ------
-    {hermitian_errors}
+    ArgumentError
+        `a` can't be read as an array; `UPLO` is unknown.
+    {ShapeError, DTypeError}
+    numpy.linalg.LinAlgError
+        When it is computed: eigenvalues don't converge, as with NaN.
 
     Notes
     -----
@@ -112,7 +116,9 @@ def eig(a: ArrayLike) -> EigResult:
 
     Raises
     ------
-    {eigenvalue_errors}
+    {ArgumentError, ShapeError, DTypeError}
+    numpy.linalg.LinAlgError
+        When it is computed: a matrix holds infinity or NaN.
 
     Notes
     -----

@@ -235,7 +235,13 @@ def any(
 
     Raises
     ------
-    {truth_errors}
+    ArgumentError
+        `a` can't be read as an array; `keepdims` isn't True or False; or `out` isn't an array.
+    {AxisError}
+    ShapeError
+        `where` doesn't broadcast, an axis is named twice, or `out` has another shape than the result.
+    DTypeError
+        `where` isn't bool, or the result isn't cast to the dtype of `out`.
 
     See Also
     --------

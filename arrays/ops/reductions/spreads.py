@@ -83,7 +83,16 @@ def var(
 
     Raises
     ------
-    {spread_errors}
+    ArgumentError
+        `a` can't be read as an array; `ddof` isn't a number, or is given with `correction`; `keepdims` isn't True or
+        False; or `out` isn't an array.
+    {AxisError}
+    ShapeError
+        `where` or `mean` doesn't broadcast to the shape of `a`, an axis is named twice, or `out` has another shape than
+        the result.
+    DTypeError
+        `a` isn't numbers or bool, `dtype` isn't of numbers, `where` isn't bool, or the result isn't cast to the dtype
+        of `out`.
 
     See Also
     --------

@@ -174,7 +174,11 @@ class RandomState(Plain, Continuous, Gammas, Counts, Vectors, Orders):
 
         Raises
         ------
-        {shape_errors}
+        ArgumentError
+            A length isn't an integer.
+        ShapeError
+            A length is negative.
+        {ChunksError}
 
         >>> wr.random.rand(3, 4, chunks=2).shape
         (3, 4)
