@@ -367,8 +367,6 @@ class Methods(ArrayBase):
         FileError
             The file can't be written.
 
-        Examples
-        --------
         >>> import os, tempfile
         >>> import windrow as wr
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -404,8 +402,6 @@ class Methods(ArrayBase):
         FileError
             It can't be written.
 
-        Examples
-        --------
         >>> import os, tempfile
         >>> import windrow as wr
         >>> with tempfile.TemporaryDirectory() as folder:

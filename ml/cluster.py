@@ -47,8 +47,6 @@ class KMeans(Lazily, own.KMeans):
     `algorithm`, `copy_x` and `verbose` are ignored for Windrow arrays. With the same
     initial centres the result is scikit-learn's up to rounding; drawn initial centres differ from scikit-learn's.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> from windrow.ml.cluster import KMeans

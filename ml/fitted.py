@@ -154,8 +154,6 @@ def over_rows(estimator: Any, method: str, X: Any) -> Array:
     ArgumentError
         The method doesn't return one row for each row, or the estimator can't be pickled.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> from windrow.ml.fitted import over_rows
@@ -313,8 +311,6 @@ class Fitted:
     The methods predict, predict_proba, predict_log_proba, decision_function, transform, inverse_transform and
     score_samples are lazy, and score computes a number; all other attributes are the estimator's own.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> from sklearn.linear_model import LinearRegression
@@ -368,8 +364,6 @@ class Fitted:
         ArgumentError
             The estimator has no score, or takes no weights.
 
-        Examples
-        --------
         >>> import numpy as np
         >>> import windrow as wr
         >>> from sklearn.linear_model import LinearRegression

@@ -5,8 +5,8 @@ In a docstring the line `{axis}` stands for the entry `axis`, and `{axis, out}` 
 `{sections of tril}` for all but its examples. In an entry the line `{entry axis, out}` stands for others. A module with
 such lines ends with `GLOSSARY.fill(__name__)`, for the glossary that has them.
 
-The first `>>>` of a public docstring begins its examples: `head_examples` writes their heading and
-`>>> import windrow as wr` above it. Examples that begin otherwise have a heading of their own.
+The first `>>>` of a public docstring begins its examples: `head_examples` writes their heading above it, and
+`>>> import windrow as wr` where they don't import it themselves. Examples that begin with words have their own heading.
 """
 
 from __future__ import annotations
@@ -52,12 +52,13 @@ class Glossary:
 
 
 def head_examples(text: str | None) -> str | None:
-    """Return a docstring with the heading of its examples and the import that they begin with."""
+    """Return a docstring with the heading of its examples, and the import of Windrow where they have none."""
     if not text or ">>> " not in text or "Examples\n" in text:
         return text
     before, _, examples = text.partition(">>> ")
     margin = before.rpartition("\n")[2]
-    return f"{before}Examples\n{margin}--------\n{margin}>>> import windrow as wr\n{margin}>>> {examples}"
+    own = "" if "import windrow" in examples else f">>> import windrow as wr\n{margin}"
+    return f"{before}Examples\n{margin}--------\n{margin}{own}>>> {examples}"
 
 
 def _sections(function: FunctionType, names: str) -> str:

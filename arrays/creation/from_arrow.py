@@ -78,8 +78,6 @@ def from_arrow(x: ArrayLike, chunks: ChunksLike = None, *, nulls: str = "raise",
     -----
     pandas takes NaN for a null. Texts become as wide as the longest one. Time zones are left out: times are UTC's.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> import windrow as wr
     >>> table = pa.table({"n": [1, 2, None], "x": [0.5, 1.5, 2.5]})

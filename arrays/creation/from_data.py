@@ -104,8 +104,6 @@ def from_array(
     An object that pickles, to a megabyte at most, is read by each rank from its own copy; others are read by the
     driver. Separate threads read, so that other computations don't wait.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> wr.from_array(np.arange(6), chunks=4).chunks

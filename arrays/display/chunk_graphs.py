@@ -161,8 +161,6 @@ def task_graph(*arrays: Any, limit: int = 10_000, block: int | tuple[int, ...] |
     long), "released" (not needed now, or no more). "planned" are tasks that it doesn't know yet. The chunks of small
     arrays are made by one task, many at once. An operation that is planned when it runs, such as `sort`, is one task.
 
-    Examples
-    --------
     >>> import networkx as nx
     >>> import windrow as wr
     >>> x = wr.map_blocks(abs, wr.arange(4, chunks=2))

@@ -121,8 +121,6 @@ def visualize(*arrays: Any, filename: PathLike | None = None, level: str | None 
     --------
     operation_graph, stage_graph, task_graph : The same as graphs of networkx.
 
-    Examples
-    --------
     >>> import tempfile, os
     >>> import windrow as wr
     >>> wr.visualize(wr.ones(3) + 1)

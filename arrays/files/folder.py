@@ -64,8 +64,6 @@ def save(path: PathLike, x: ArrayLike, *, overwrite: bool | None = None) -> None
         `x` holds Python objects.
     {FileExists, unwritten}
 
-    Examples
-    --------
     >>> import tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -148,8 +146,6 @@ def load(path: PathLike, mmap_mode: str | None = None, *, chunks: ChunksLike = N
         `path` is neither an array's folder nor a `.npy` file, files are missing or cut short, or a later version wrote
         them.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -72,8 +72,6 @@ def from_npy(path: PathLike, chunks: ChunksLike = "auto", *, storage_options: di
     FileError
         The file can't be read.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import numpy as np
     >>> import windrow as wr
@@ -160,8 +158,6 @@ def to_npy(
     FileError
         The file can't be written.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import numpy as np
     >>> import windrow as wr

@@ -62,8 +62,6 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     BufferError
         `x` lies in the memory of another device.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> wr.from_dlpack(np.arange(3)).sum().compute()

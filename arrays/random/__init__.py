@@ -51,8 +51,6 @@ class Generator(Plain, Continuous, Gammas, Counts, Vectors, Orders):
     ArgumentError
         `bit_generator` isn't a `windrow.random.Philox`.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> x = wr.random.default_rng(7).random((3, 4), chunks=2)

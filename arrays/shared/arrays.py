@@ -64,8 +64,6 @@ def array(x: Any, page: int | str = PAGE, *, spread: bool = True) -> SharedArray
     a rank died. Pages that an earlier version and the present one differ in are there twice, as long as a lazy or
     persisted array needs the earlier one.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> v = wr.shared.array(np.arange(100.0))

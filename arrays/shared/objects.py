@@ -41,8 +41,6 @@ def object(value: Any) -> Shared:
     Objects of very many small parts gain nothing: what isn't an array's buffer is unpickled by each rank, once.
     Ranks of another host than the driver's share a copy of that host.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> table = wr.shared.object({"square": np.arange(100) ** 2})

@@ -85,8 +85,6 @@ def symmetric(shape: ShapeLike, dtype: DTypeLike = np.float64, fill: Any = 0) ->
 
     It goes when nothing refers to it any more: no variable, and no lazy or persisted array whose function uses it.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> histogram = wr.shared.symmetric(4, "i8")

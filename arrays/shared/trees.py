@@ -57,8 +57,6 @@ class KDTree:
     ArgumentError
         SciPy is not installed, or takes no such points.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> tree = wr.shared.KDTree([[0.0, 0.0], [1.0, 1.0], [5.0, 5.0]])

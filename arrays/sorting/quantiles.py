@@ -187,8 +187,6 @@ def nanquantile(
     NumPy warns where all elements are NaN; here nothing does. Of an array without elements the result is that of
     `mean`, with its warning and without the axes of `q`, as in NumPy.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> wr.nanquantile(wr.asarray([4.0, 1.0, np.nan], chunks=2), 0.5).compute()
@@ -229,8 +227,6 @@ def nanpercentile(
 
     {Notes of nanquantile}
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> wr.nanpercentile(wr.asarray([4.0, 1.0, np.nan], chunks=2), 50).compute()
@@ -257,8 +253,6 @@ def nanmedian(
 
     {Raises, Notes of median}
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> wr.nanmedian(wr.asarray([4.0, 1.0, np.nan], chunks=2)).compute()

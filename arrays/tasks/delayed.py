@@ -364,8 +364,6 @@ def from_delayed(
     ShapeError
         `shape` is no shape.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> part = wr.delayed(np.arange)(3)

@@ -55,8 +55,6 @@ class Awaitable(ArrayBase):
         An array of Windrow's is no dask collection itself: `dask.compute(x)` hands it back as it is,
         `dask.compute(x.to_dask())` computes it.
 
-        Examples
-        --------
         >>> import dask
         >>> import windrow as wr
         >>> dask.compute(wr.arange(5, chunks=2).to_dask().sum(), scheduler=wr.dask.get)

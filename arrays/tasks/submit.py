@@ -355,8 +355,6 @@ class Executor(concurrent.futures.Executor):
     def give_up(self) -> None:
         """Cancel all that hasn't ended, also what runs.
 
-        Examples
-        --------
         >>> import time
         >>> import windrow as wr
         >>> executor = wr.Executor()

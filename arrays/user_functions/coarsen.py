@@ -62,8 +62,6 @@ def coarsen(
         `x` holds Python objects. `reduction` raises an error when it is called on arrays of one element to find the
         dtype.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> wr.coarsen(np.sum, wr.arange(6, chunks=3), {0: 2}).compute()

@@ -49,8 +49,6 @@ def push(array: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     DTypeError
         `array` has a dtype that has no missing elements, or holds Python objects.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> x = wr.from_array(np.array([np.nan, 1, np.nan, np.nan, 2, np.nan]), chunks=2)

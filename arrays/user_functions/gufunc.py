@@ -107,8 +107,6 @@ def apply_gufunc(
     -----
     Unlike in dask, `allow_rechunk` is True by default, and without `output_dtypes` they are found by calling `func`.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> def ends(x):

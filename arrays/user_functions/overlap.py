@@ -136,8 +136,6 @@ def map_overlap(
     -----
     Unlike in dask, the default boundary is "none" and margins may be larger than chunks.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> x = wr.arange(6, chunks=3)

@@ -112,8 +112,6 @@ def reduction(
         called on arrays of one element to find the dtype. `dtype` is not a NumPy dtype, or one of Python objects. The
         result can't be cast to the dtype of `out` by the rule "same_kind".
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> wr.reduction(wr.arange(10, chunks=3), np.max, np.max).compute()
@@ -266,8 +264,6 @@ def cumreduction(
         element to find the dtype. `dtype` is not a NumPy dtype, or one of Python objects. The result can't be cast to
         the dtype of `out` by the rule "same_kind".
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> wr.cumreduction(np.cumsum, np.add, 0, wr.arange(6, chunks=2)).compute()

@@ -52,8 +52,6 @@ class Distributed:
     AttributeError
         Neither this nor the model has such an attribute.
 
-    Examples
-    --------
     >>> import keras
     >>> import windrow as wr
     >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
@@ -261,8 +259,6 @@ class Distributed:
         ArgumentError
             `batch_size` is no positive integer, or the model can't be copied.
 
-        Examples
-        --------
         >>> import keras
         >>> import windrow as wr
         >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3)])
@@ -316,8 +312,6 @@ class Distributed:
         BadValue
             All weights are zero.
 
-        Examples
-        --------
         >>> import keras
         >>> import windrow as wr
         >>> model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, "linear", False, "ones")])

@@ -32,8 +32,6 @@ class Sequential(keras.Sequential):
     -----
     With arrays in memory it behaves as Keras's own. `Distributed.fit` describes the further keywords of `fit`.
 
-    Examples
-    --------
     >>> import keras
     >>> import windrow as wr
     >>> model = wr.ml.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
@@ -64,8 +62,6 @@ class Sequential(keras.Sequential):
         ShapeError
             With Windrow arrays: `x` has no rows for samples, or `y` has another number of rows.
 
-        Examples
-        --------
         >>> import keras
         >>> import windrow as wr
         >>> model = wr.ml.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
@@ -99,8 +95,6 @@ class Sequential(keras.Sequential):
         ArgumentError
             With Windrow arrays: `batch_size` is no positive integer.
 
-        Examples
-        --------
         >>> import keras
         >>> import windrow as wr
         >>> model = wr.ml.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
@@ -134,8 +128,6 @@ class Sequential(keras.Sequential):
         ShapeError
             With Windrow arrays: `y` doesn't have a row for each row of `x`.
 
-        Examples
-        --------
         >>> import keras
         >>> import windrow as wr
         >>> model = wr.ml.Sequential([keras.Input((1,)), keras.layers.Dense(1, "linear", False, "ones")])

@@ -44,8 +44,6 @@ class History:
     -----
     `epoch` and `history` are as in Keras's History.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> def step(w, X):

@@ -138,8 +138,6 @@ def train(
     Y. LeCun: Deep learning with elastic averaging SGD, NIPS (2015). Q. Ho et al.: More effective distributed ML via a
     stale synchronous parallel parameter server, NIPS (2013).
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> from windrow.ml import train

@@ -103,8 +103,6 @@ def from_hdf5(
     FileError
         The file can't be read, or is neither a file nor a folder.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -279,8 +277,6 @@ def to_hdf5(
     FileError
         The file can't be written: it is open for writing, or has changed since the copy was made.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -72,8 +72,6 @@ def imread(
     ImportError
         imageio isn't installed.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import imageio.v3
     >>> import numpy as np

@@ -73,8 +73,6 @@ def from_npy_stack(
     -----
     `info` is a pickle of dask's, from which only numbers, texts and dtypes are loaded.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -177,8 +175,6 @@ def to_npy_stack(
     FileError
         The files can't be written.
 
-    Examples
-    --------
     >>> import os, tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -74,8 +74,6 @@ def from_tiff(
     ImportError
         tifffile isn't installed.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import numpy as np
     >>> import tifffile

@@ -72,8 +72,6 @@ def from_zarr(
     ChunksError
         `chunks` can't be read or doesn't fit the shape.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -156,8 +154,6 @@ def to_zarr(
     FileError
         It can't be written.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:

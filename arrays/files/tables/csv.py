@@ -118,8 +118,6 @@ def read_csv(
     FileError
         A file can't be read.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -309,8 +307,6 @@ def to_csv(
         A column's dtype is none of bool, integers, real numbers, texts, dates.
     {FileExists, unwritten}
 
-    Examples
-    --------
     >>> import tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -76,8 +76,6 @@ def read_ipc(
     FileError
         A file can't be read.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -115,8 +113,6 @@ def read_feather(
     MissingFile, ArgumentError, DTypeError, ChunksError, FileFormatError, FileError
         As of `read_ipc`.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import pyarrow.feather
     >>> import windrow as wr
@@ -194,8 +190,6 @@ def to_ipc(
         A column's dtype is none of bool, integers, real numbers, texts, dates and times.
     {FileExists, unwritten}
 
-    Examples
-    --------
     >>> import tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -82,8 +82,6 @@ def read_parquet(
     -----
     Numbers of different types in different files become the wider type. Time zones are left out: times are UTC's.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -159,8 +157,6 @@ def to_parquet(
         Parquet has no type for a column's dtype: complex numbers, records.
     {FileExists, unwritten}
 
-    Examples
-    --------
     >>> import tempfile
     >>> import windrow as wr
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -80,8 +80,6 @@ def store(
     FileError
         A target can't be written, or a rank was lost while one was written over what it is made from.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> target = np.zeros(6)

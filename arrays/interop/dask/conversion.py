@@ -44,8 +44,6 @@ def from_dask(x: Any) -> Array:
     What several chunks take is made for each of them; parts that were persisted come through the script's process. For
     graphs that move much between chunks, let dask's graph run by `windrow.dask.get`.
 
-    Examples
-    --------
     >>> import dask.array as da
     >>> import windrow as wr
     >>> x = wr.from_dask(da.arange(6, chunks=4) * 2)

@@ -38,8 +38,6 @@ class Ranks:
         ClusterError
             Too many ranks died at a task; the cluster was closed.
 
-        Examples
-        --------
         >>> import dask.array as da
         >>> import windrow as wr
         >>> x = da.ones((4, 4), chunks=2)
@@ -65,8 +63,6 @@ class Ranks:
         tuple of dask collections
             The same, of parts that stay on the ranks as long as the collections live.
 
-        Examples
-        --------
         >>> import dask.array as da
         >>> import windrow as wr
         >>> (x,) = wr.dask.persist([da.arange(6, chunks=2)])

@@ -41,8 +41,6 @@ def isnull(values: ArrayLike) -> Array:
     DTypeError
         `values` holds Python objects.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> wr.isnull([1.0, np.nan]).compute()
@@ -61,8 +59,6 @@ def notnull(values: ArrayLike) -> Array:
 
     {sections of isnull}
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> wr.notnull([1.0, np.nan]).compute()
