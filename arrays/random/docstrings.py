@@ -69,6 +69,27 @@ ShapeError
 Notes
 -----
 {entry numbers}
+{numbers_from_zero}
+Returns
+-------
+Array
+    Lazy, of float64: numbers from 0 on.
+
+{entry errors_and_numbers}
+{numbers_about_loc}
+Returns
+-------
+Array
+    Lazy, of float64: numbers about `loc`.
+
+{entry errors_and_numbers}
+{numbers_from_one}
+Returns
+-------
+Array
+    Lazy, of int64: numbers from 1 on.
+
+{entry errors_and_numbers}
 {size_errors}
 ArgumentError
     `size` isn't integers.

@@ -55,12 +55,7 @@ class Continuous(Drawing):
             The mean distance from `loc`; not negative.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers about `loc`.
-
-        {errors_and_numbers}
+        {numbers_about_loc}
 
         >>> round(float(wr.random.default_rng(1).laplace(3, 1, 100_000).mean()), 1)
         3.0
@@ -105,12 +100,7 @@ class Continuous(Drawing):
             How wide it is; not negative.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers about `loc`.
-
-        {errors_and_numbers}
+        {numbers_about_loc}
 
         >>> round(float(wr.random.default_rng(1).logistic(3, 1, 100_000).mean()), 1)
         3.0
@@ -214,12 +204,7 @@ class Continuous(Drawing):
             Standard deviation; not negative.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers about `loc`.
-
-        {errors_and_numbers}
+        {numbers_about_loc}
 
         Box and Muller's method; see `standard_normal`.
 
@@ -301,12 +286,7 @@ class Continuous(Drawing):
             The mean, the inverse of the rate; not negative.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers from 0 on.
-
-        {errors_and_numbers}
+        {numbers_from_zero}
 
         >>> round(float(wr.random.default_rng(1).exponential(2, 100_000).mean()), 1)
         2.0
@@ -322,12 +302,7 @@ class Continuous(Drawing):
             The mode; not negative.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers from 0 on.
-
-        {errors_and_numbers}
+        {numbers_from_zero}
 
         >>> round(float(wr.random.default_rng(1).rayleigh(2, 100_000).mean()), 1)
         2.5
@@ -366,12 +341,7 @@ class Continuous(Drawing):
             Shape; positive: the larger, the smaller the numbers.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers from 0 on.
-
-        {errors_and_numbers}
+        {numbers_from_zero}
 
         >>> round(float(wr.random.default_rng(1).pareto(3, 100_000).mean()), 1)
         0.5
@@ -387,12 +357,7 @@ class Continuous(Drawing):
             Shape; not negative: 1 is exponential.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers from 0 on.
-
-        {errors_and_numbers}
+        {numbers_from_zero}
 
         >>> round(float(wr.random.default_rng(1).weibull(1, 100_000).mean()), 1)
         1.0

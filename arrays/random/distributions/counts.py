@@ -100,12 +100,7 @@ class Counts(Drawing):
             Probability of a success, more than 0 and at most 1.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of int64: numbers from 1 on.
-
-        {errors_and_numbers}
+        {numbers_from_one}
 
         >>> round(float(wr.random.default_rng(1).geometric(0.5, 100_000).mean()), 1)
         2.0
@@ -150,12 +145,7 @@ class Counts(Drawing):
             Exponent, larger than 1: k is drawn with a probability like k to the power of -a.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of int64: numbers from 1 on.
-
-        {errors_and_numbers}
+        {numbers_from_one}
 
         >>> round(float(wr.random.default_rng(1).zipf(8, 100_000).mean()), 1)
         1.0
@@ -171,12 +161,7 @@ class Counts(Drawing):
             Shape, between 0 and 1: k is drawn with a probability like `p**k / k`.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of int64: numbers from 1 on.
-
-        {errors_and_numbers}
+        {numbers_from_one}
 
         >>> round(float(wr.random.default_rng(1).logseries(0.5, 100_000).mean()), 1)
         1.4

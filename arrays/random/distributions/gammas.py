@@ -75,12 +75,7 @@ class Gammas(Drawing):
             The mean is `shape` times `scale`; not negative.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers from 0 on.
-
-        {errors_and_numbers}
+        {numbers_from_zero}
 
         >>> round(float(wr.random.default_rng(1).gamma(2, 3, 100_000).mean()), 1)
         6.0
@@ -119,12 +114,7 @@ class Gammas(Drawing):
             Degrees of freedom, which are the mean; positive.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers from 0 on.
-
-        {errors_and_numbers}
+        {numbers_from_zero}
 
         >>> round(float(wr.random.default_rng(1).chisquare(3, 100_000).mean()), 1)
         3.0
@@ -167,12 +157,7 @@ class Gammas(Drawing):
             Degrees of freedom of the denominator; positive.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers from 0 on.
-
-        {errors_and_numbers}
+        {numbers_from_zero}
 
         >>> round(float(wr.random.default_rng(1).f(5, 22, 100_000).mean()), 1)
         1.1
@@ -194,12 +179,7 @@ class Gammas(Drawing):
             Noncentrality of the numerator; not negative.
         {size, chunks}
 
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers from 0 on.
-
-        {errors_and_numbers}
+        {numbers_from_zero}
 
         >>> round(float(wr.random.default_rng(1).noncentral_f(5, 22, 5, 100_000).mean()), 1)
         2.2
