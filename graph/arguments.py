@@ -30,6 +30,13 @@ def is_numpy_scalar(value: object) -> TypeGuard[np.generic[Any]]:
     return isinstance(value, np.generic)
 
 
+def check_flag(operation: str, argument: str, value: object) -> bool:
+    """Return an argument that is True or False; else raise: the text "False" is true."""
+    if not isinstance(value, bool | np.bool):
+        raise ArgumentError(bad(operation, argument, value, "True or False"))
+    return bool(value)
+
+
 def check_integer(
     operation: str,
     argument: str,

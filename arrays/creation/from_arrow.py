@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_flag
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...workers.sources.arrow import arrow, is_arrow
 from ...workers.sources.arrow_nulls import mask_nulls
@@ -88,8 +89,7 @@ def from_arrow(x: ArrayLike, chunks: ChunksLike = None, *, nulls: str = "raise",
     >>> names, matrix.shape, mask.sum().compute()
     (['n', 'x'], (3, 2), np.int64(1))
     """
-    if not isinstance(matrix, bool):
-        raise ArgumentError(bad("from_arrow", "matrix", matrix, "True or False"))
+    check_flag("from_arrow", "matrix", matrix)
     if not isinstance(nulls, str) or nulls not in NULLS:
         raise ArgumentError(bad("from_arrow", "nulls", nulls, f"one of {', '.join(map(repr, NULLS))}"))
     whole = _frame_of_pandas(x)

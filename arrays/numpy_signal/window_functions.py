@@ -17,6 +17,8 @@ from ..ops.elementwise.nodes import apply
 from ..ops.elementwise.ufuncs import cos, sqrt
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..array import Array
     from ..typing import ArrayLike, ChunksLike
 
@@ -89,9 +91,12 @@ def _count(operation: str, m: ArrayLike) -> int:
     return max(0, int(m))
 
 
-def _points(count: int, chunks: ChunksLike) -> Array:
-    """Return positions from `1 - count` to `count - 1`, by two."""
-    return arange(1 - count, count, 2, chunks=chunks)
+def _window(operation: str, M: int, chunks: ChunksLike, formula: Callable[[Array, int], Array]) -> Array:
+    """Return a formula's values at positions from `-last` to `last`, by two; 1 for a single point."""
+    count = _count(operation, M)
+    if count <= 1:
+        return ones(count, chunks=chunks)
+    return formula(arange(1 - count, count, 2, chunks=chunks), count - 1)
 
 
 def bartlett(M: int, *, chunks: ChunksLike = "auto") -> Array:
@@ -123,12 +128,7 @@ def bartlett(M: int, *, chunks: ChunksLike = "auto") -> Array:
     >>> wr.bartlett(3).round(3).compute()
     array([0., 1., 0.])
     """
-    count = _count("bartlett", M)
-    if count <= 1:
-        return ones(count, chunks=chunks)
-    n = _points(count, chunks)
-    window: Array = where(n <= 0, 1 + n / (count - 1), 1 - n / (count - 1))
-    return window
+    return _window("bartlett", M, chunks, lambda n, last: where(n <= 0, 1 + n / last, 1 - n / last))
 
 
 def blackman(M: int, *, chunks: ChunksLike = "auto") -> Array:
@@ -139,13 +139,12 @@ def blackman(M: int, *, chunks: ChunksLike = "auto") -> Array:
     >>> wr.blackman(3).round(3).compute()
     array([-0.,  1., -0.])
     """
-    count = _count("blackman", M)
-    if count <= 1:
-        return ones(count, chunks=chunks)
-    n = _points(count, chunks)
-    wide, narrow = cos(math.pi * n / (count - 1)), cos(2.0 * math.pi * n / (count - 1))
-    window: Array = 0.42 + 0.5 * wide + 0.08 * narrow
-    return window
+    return _window(
+        "blackman",
+        M,
+        chunks,
+        lambda n, last: 0.42 + 0.5 * cos(math.pi * n / last) + 0.08 * cos(2.0 * math.pi * n / last),
+    )
 
 
 def hamming(M: int, *, chunks: ChunksLike = "auto") -> Array:
@@ -156,12 +155,7 @@ def hamming(M: int, *, chunks: ChunksLike = "auto") -> Array:
     >>> wr.hamming(3).round(3).compute()
     array([0.08, 1.  , 0.08])
     """
-    count = _count("hamming", M)
-    if count <= 1:
-        return ones(count, chunks=chunks)
-    n = _points(count, chunks)
-    window: Array = 0.54 + 0.46 * cos(math.pi * n / (count - 1))
-    return window
+    return _window("hamming", M, chunks, lambda n, last: 0.54 + 0.46 * cos(math.pi * n / last))
 
 
 def hanning(M: int, *, chunks: ChunksLike = "auto") -> Array:
@@ -172,12 +166,7 @@ def hanning(M: int, *, chunks: ChunksLike = "auto") -> Array:
     >>> wr.hanning(3).round(3).compute()
     array([0., 1., 0.])
     """
-    count = _count("hanning", M)
-    if count <= 1:
-        return ones(count, chunks=chunks)
-    n = _points(count, chunks)
-    window: Array = 0.5 + 0.5 * cos(math.pi * n / (count - 1))
-    return window
+    return _window("hanning", M, chunks, lambda n, last: 0.5 + 0.5 * cos(math.pi * n / last))
 
 
 def kaiser(M: int, beta: float, *, chunks: ChunksLike = "auto") -> Array:
@@ -208,13 +197,9 @@ def kaiser(M: int, beta: float, *, chunks: ChunksLike = "auto") -> Array:
     >>> wr.kaiser(3, 0.0).round(3).compute()
     array([1., 1., 1.])
     """
-    count = _count("kaiser", M)
-    if count <= 1:
-        return ones(count, chunks=chunks)
-    middle = (count - 1) / 2.0
-    place = (arange(count, chunks=chunks) - middle) / middle
-    window: Array = i0(beta * sqrt(1 - place**2.0)) / float(np.i0(float(beta)))
-    return window
+    return _window(
+        "kaiser", M, chunks, lambda n, last: i0(beta * sqrt(1 - (n / last) ** 2.0)) / float(np.i0(float(beta)))
+    )
 
 
 COMMON.fill(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...graph.arguments import is_integer
+from ...graph.arguments import check_flag, is_integer
 from ...graph.chunks.normalize import parse_bytes
 from ...graph.errors import ArgumentError, bad
 from ...scheduler.session.cluster import running
@@ -75,8 +75,7 @@ def array(x: Any, page: int | str = PAGE, *, spread: bool = True) -> SharedArray
     np.float64(11.0)
     """
     size = read_page("array", page)
-    if not isinstance(spread, bool):
-        raise ArgumentError(bad("array", "spread", spread, "True or False"))
+    check_flag("array", "spread", spread)
     if isinstance(x, SharedArray):
         raise ArgumentError(bad("array", "x", x, "an array; v[:] is one"))
     if not isinstance(x, ArrayBase):

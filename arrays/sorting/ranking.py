@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_flag
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
@@ -25,7 +26,7 @@ from ..creation.filled import constant
 from ..execution.deferred import defer
 from ..ops.moves.axis_moves import expand_dims, moveaxis
 from ..ops.outputs import deliver, deliver_reduced
-from ..ops.reductions.nodes import check_keepdims, warn_of_few
+from ..ops.reductions.nodes import warn_of_few
 from ..ops.reductions.sums import mean
 from .selection import select_quantiles
 from .sorts import LINES, by_lines
@@ -49,7 +50,7 @@ def find_quantiles(
     overwrite: Any,
 ) -> Any:
     """Return quantiles; `method` may be "median"."""
-    array, keepdims = as_array(name, "a", a), check_keepdims(name, keepdims)
+    array, keepdims = as_array(name, "a", a), check_flag(name, "keepdims", keepdims)
     if isinstance(q, ArrayBase):
         return deliver(name, _lazily(name, array, q, axis, method, keepdims, weights), out)
     axes = check_axes(name, axis, array.ndim)

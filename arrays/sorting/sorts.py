@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_flag
 from ...graph.errors import ArgumentError, BadValue, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, check_axis, few, make
@@ -97,7 +98,7 @@ def sort(
     array([1, 2, 3])
     """
     array, at = _check_sort("sort", a, axis, kind, order)
-    return _as_before(_along("sort", array, at, _flag("sort", descending)), a, order)
+    return _as_before(_along("sort", array, at, check_flag("sort", "descending", descending)), a, order)
 
 
 def sort_complex(a: ArrayLike) -> Array:
@@ -173,7 +174,7 @@ def argsort(
     array([1, 2, 0])
     """
     array, at = _check_sort("argsort", a, axis, kind, order)
-    return _along("argsort", array, at, _flag("argsort", descending))
+    return _along("argsort", array, at, check_flag("argsort", "descending", descending))
 
 
 def partition(
@@ -302,12 +303,6 @@ def lexsort(keys: ArrayLike, axis: int = -1) -> Array:
         return defer("lexsort", partial(by_lines, lexsort_long), arrays, (at,), grid, "i8")
     arrays = [regrid(k, coalesce.whole_grid(grid, (at,))) for k in arrays]
     return make(BlockFunction("order.sorting:lexsort", (at,)), arrays, arrays[0].expr.grid, "i8")
-
-
-def _flag(operation: str, descending: object) -> bool:
-    if not isinstance(descending, bool | np.bool):
-        raise ArgumentError(bad(operation, "descending", descending, "True or False"))
-    return bool(descending)
 
 
 def _check_sort(

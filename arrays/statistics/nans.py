@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_flag
 from ...graph.errors import DTypeError, bad
 from ...graph.kinds.reduction import count_reduced
 from ...workers.kernels.functions import EMPTY
@@ -15,7 +16,8 @@ from ..ops.elementwise.functions import astype, real, where
 from ..ops.elementwise.ufuncs import divide, isnan
 from ..ops.moves.sliding_window import reduce_windows
 from ..ops.outputs import deliver_inexact, deliver_reduced, dtype_by_out
-from ..ops.reductions.nodes import check_keepdims, find_axes, mask_out, reduce_from, reduce_to, warn_of_few
+from ..ops.reductions.cumulative import replace_nan
+from ..ops.reductions.nodes import find_axes, mask_out, reduce_from, reduce_to, warn_of_few
 from ..ops.reductions.sums import find_mean
 from .docstrings import STATISTICS
 
@@ -71,7 +73,7 @@ def nansum(
     >>> wr.nansum(wr.asarray([1.0, float("nan"), 2.0])).compute()
     np.float64(3.0)
     """
-    filled, dtype = _replace_nan("nansum", a, 0), dtype_by_out(a, dtype, out)
+    filled, dtype = replace_nan("nansum", a, 0), dtype_by_out(a, dtype, out)
     total = reduce_from("sum", filled, axis, dtype, keepdims, initial, where, "nansum")
     return deliver_reduced("nansum", total, out)
 
@@ -109,7 +111,7 @@ def nanprod(
     >>> wr.nanprod(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(6.0)
     """
-    filled, dtype = _replace_nan("nanprod", a, 1), dtype_by_out(a, dtype, out)
+    filled, dtype = replace_nan("nanprod", a, 1), dtype_by_out(a, dtype, out)
     product = reduce_from("prod", filled, axis, dtype, keepdims, initial, where, "nanprod")
     return deliver_reduced("nanprod", product, out)
 
@@ -233,7 +235,7 @@ def nanmean(
 def _mean_of_some(array: Array, axis: Axes, keepdims: bool, dtype: np.dtype[Any]) -> Array:
     """Divide the sum of the elements that are not NaN by their number; one pass computes both."""
     axes = find_axes("nanmean", axis, array.ndim)
-    check_keepdims("nanmean", keepdims)
+    check_flag("nanmean", "keepdims", keepdims)
     warn_of_few(EMPTY, count_reduced(array.expr.grid.shape, axes))
     of_windows = None if keepdims else reduce_windows("nanmean", array, axes, array.dtype)
     if of_windows is not None:
@@ -249,12 +251,6 @@ def _as_real(array: Array, dtype: np.dtype[Any]) -> Array:
     if array.dtype.kind == "c" and dtype.kind == "f":
         array = where(isnan(array), np.nan, real(array))
     return astype(array, dtype)
-
-
-def _replace_nan(operation: str, a: ArrayLike, value: int) -> Array:
-    """Put a value in the place of NaN; NaT stays, as in NumPy."""
-    array = as_array(operation, "a", a)
-    return where(isnan(array), array.dtype.type(value), array) if array.dtype.kind in "fc" else array
 
 
 def inexact_dtype(operation: str, array: Array, dtype: DTypeLike) -> np.dtype[Any]:

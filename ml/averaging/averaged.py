@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...arrays.base import ArrayBase
-from ...graph.errors import ArgumentError, BadValue, bad
+from ...graph.arguments import check_flag
+from ...graph.errors import BadValue, bad
 from ...workers.public_api import publish
 from ..fitted import METHODS, check_instance, of_model, over_rows, score, tags_of
 from ..rows import is_lazy, learn_names
@@ -200,8 +201,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
     def _learn(self, operation: str, X: Any, y: Any, sample_weight: Any, **how: Any) -> Self:
         name = self._name(operation)
         averageable(name, self.estimator)
-        if not isinstance(self.shuffle, bool | np.bool_):
-            raise ArgumentError(bad(operation, "shuffle", self.shuffle, "True or False"))
+        check_flag(operation, "shuffle", self.shuffle)
         if (check := getattr(self.estimator, "_validate_params", None)) is not None:  # as scikit-learn's `fit` does
             check()
         lazily = is_lazy(X, y, sample_weight)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...graph.arguments import check_integer
+from ...graph.arguments import check_flag, check_integer
 from ...graph.errors import ArgumentError, bad
 from .state import map_leaves
 from .tasks import Update
@@ -62,8 +62,7 @@ class Averaging:
             raise ArgumentError(bad(self.operation, "outer_momentum", self.momentum, "a number from 0 up to 1"))
         if not _is_number(self.rate) or not 0 < self.rate < np.inf:
             raise ArgumentError(bad(self.operation, "outer_learning_rate", self.rate, "a positive number"))
-        if not isinstance(self.nesterov, bool | np.bool):
-            raise ArgumentError(bad(self.operation, "outer_nesterov", self.nesterov, "True or False"))
+        check_flag(self.operation, "outer_nesterov", self.nesterov)
         if self.kind in ("async", "gradient"):
             for name, value, plain in (("momentum", self.momentum, 0), ("learning_rate", self.rate, 1)):
                 if value != plain:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays.user_functions.travel.pickling import name_of, payload
-from ...graph.arguments import check_integer
+from ...graph.arguments import check_flag, check_integer
 from ...graph.errors import ArgumentError, DTypeError, InWords, WindrowError, bad
 from ...workers.public_api import publish
 from ...workers.shared.shared_objects import as_ranks_see
@@ -153,8 +153,7 @@ def train(
     for name, value in (("epochs", epochs), ("batch_size", 1 if auto else batch_size)):
         check_integer("train", name, value, 1, expected="" if name == "epochs" else "an integer from 1 on, or 'auto'")
     seed = check_integer("train", "seed", seed, 0)
-    if not isinstance(shuffle, bool | np.bool_):
-        raise ArgumentError(bad("train", "shuffle", shuffle, "True or False"))
+    check_flag("train", "shuffle", shuffle)
     for name, function in (("step", step), ("callback", callback)):
         if not callable(function) and (name == "step" or function is not None):
             raise ArgumentError(bad("train", name, function, "a function"))

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from ....graph.arguments import check_flag
 from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, DTypeError, FileFormatError, bad
 from ....graph.expr import origin
@@ -51,8 +52,7 @@ class TableRequest:
         if self.nulls not in NULLS:
             expected = f"one of {', '.join(map(repr, NULLS))}"
             raise ArgumentError(bad(self.operation, "nulls", self.nulls, expected))
-        if not isinstance(self.matrix, bool):
-            raise ArgumentError(bad(self.operation, "matrix", self.matrix, "True or False"))
+        check_flag(self.operation, "matrix", self.matrix)
 
     def names(self, known: Sequence[str]) -> list[str]:
         """Return the columns to read."""

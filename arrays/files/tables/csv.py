@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.arguments import check_integer
+from ....graph.arguments import check_flag, check_integer
 from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, DTypeError, FileFormatError, bad
 from ....graph.kinds.mapping import BlockFunction
@@ -180,8 +180,7 @@ def _form(delimiter: Any, quotechar: Any, null_values: Any, null_texts: Any) -> 
             raise ArgumentError(bad("read_csv", name, value, "one character"))
     if null_values is not None and (isinstance(null_values, str) or not all(isinstance(v, str) for v in null_values)):
         raise ArgumentError(bad("read_csv", "null_values", null_values, "a list of texts, or None"))
-    if not isinstance(null_texts, bool):
-        raise ArgumentError(bad("read_csv", "null_texts", null_texts, "True or False"))
+    check_flag("read_csv", "null_texts", null_texts)
     return CsvFormat(delimiter, quotechar, None if null_values is None else tuple(null_values), null_texts)
 
 

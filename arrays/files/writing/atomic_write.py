@@ -19,8 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
+from ....graph.arguments import check_flag
 from ....graph.errors import ArgumentError, FileError, FileExists, MissingFile, bad
 from ....scheduler.session.cluster import session
 from ....workers.sources.arrow_folder import ChunkRuns
@@ -30,6 +29,8 @@ from .write_locks import turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    import numpy as np
 
     from ....graph.chunks.grid import Grid
     from ...array import Array
@@ -137,8 +138,7 @@ def write_once(operation: str, path: str, overwrite: bool, arrays: Sequence[Arra
     ArgumentError
         `overwrite` isn't True or False: a text such as "no" would replace what is there.
     """
-    if not isinstance(overwrite, bool | np.bool):
-        raise ArgumentError(bad(operation, "overwrite", overwrite, "True or False"))
+    check_flag(operation, "overwrite", overwrite)
     active = session()
     if active.place[1] > 1:
         arrays = [wrap(expr) for expr in expand_recipes([a.expr for a in arrays])]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ....graph.arguments import check_flag
 from ....graph.chunks.grid import Axis, Grid
-from ....graph.errors import ArgumentError, bad
+from ....graph.errors import bad
 from ...base import as_array
 from ...chunking.rechunk import regrid
 from ...creation.diagonals import tril, triu
@@ -172,8 +173,7 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, lower: bool = False, *, unit_di
     array([1., 2.])
     """
     for name, value in (("lower", lower), ("unit_diagonal", unit_diagonal)):
-        if not isinstance(value, bool | np.bool):
-            raise ArgumentError(bad("solve_triangular", name, value, "True or False"))
+        check_flag("solve_triangular", name, value)
     x = matrices("solve_triangular", "a", a, square=True)
     rhs = inexact("solve_triangular", "b", as_array("solve_triangular", "b", b))
     y = expand_dims(rhs, 1) if rhs.ndim == 1 else rhs

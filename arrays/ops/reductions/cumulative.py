@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....graph.arguments import check_flag
 from ....graph.chunks.axismap import Slice
 from ....graph.chunks.grid import Axis, Grid
 from ....graph.errors import ArgumentError, AxisError, DTypeError, bad
@@ -164,8 +165,7 @@ def _cumulative(
         array = array.reshape(1)
     if axis is None and array.ndim > 1:
         raise AxisError(bad(operation, "axis", axis, f"an axis of an array of {array.ndim} axes"))
-    if not isinstance(include_initial, bool | np.bool):
-        raise ArgumentError(bad(operation, "include_initial", include_initial, "True or False"))
+    check_flag(operation, "include_initial", include_initial)
     at = 0 if axis is None else axis
     accumulated = accumulate(ufunc, array, at, dtype_by_out(array, dtype, out), operation, "x")
     if include_initial:
@@ -178,7 +178,8 @@ def _cumulative(
     return put
 
 
-def _replace_nan(operation: str, a: ArrayLike, value: int) -> Array:
+def replace_nan(operation: str, a: ArrayLike, value: int) -> Array:
+    """Put a value in the place of NaN; NaT stays, as in NumPy."""
     x = as_array(operation, "a", a)
     return where(isnan(x), x.dtype.type(value), x) if x.dtype.kind in "fc" else x
 
@@ -286,7 +287,7 @@ def nancumsum(
     >>> wr.nancumsum([1.0, float("nan"), 2.0]).compute()
     array([1., 1., 3.])
     """
-    return _flat("nancumsum", _replace_nan("nancumsum", a, 0), axis, dtype, out, method, np.add)
+    return _flat("nancumsum", replace_nan("nancumsum", a, 0), axis, dtype, out, method, np.add)
 
 
 def cumulative_prod(
@@ -394,7 +395,7 @@ def nancumprod(
     >>> wr.nancumprod([1.0, float("nan"), 2.0]).compute()
     array([1., 1., 2.])
     """
-    return _flat("nancumprod", _replace_nan("nancumprod", a, 1), axis, dtype, out, method, np.multiply)
+    return _flat("nancumprod", replace_nan("nancumprod", a, 1), axis, dtype, out, method, np.multiply)
 
 
 OPS.fill(__name__)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ....graph.arguments import is_integer
+from ....graph.arguments import check_flag, is_integer
 from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ....graph.kinds.reduction import Reduce, count_reduced, reduce_grid
 from ....graph.kinds.source import Constant
@@ -88,7 +88,7 @@ def reduce_to(
     """Return the array of a reduction; errors name the operation that was called, where that has another name."""
     reduction, operation = REDUCTIONS[name], operation or name
     array = as_array(operation, "a", x)
-    check_keepdims(operation, keepdims)
+    check_flag(operation, "keepdims", keepdims)
     axes = find_axes(operation, axis, array.ndim, divides=bool(reduction.few))
     target = reduction.result_dtype(array.dtype, dtype, operation)
     if not reduction.empty:
@@ -134,13 +134,6 @@ def check_no_text(name: str, argument: str, source: DType, wanted: DType) -> Non
     """Raise for texts that would be read as numbers; NumPy does it for some ufuncs, and not for others."""
     if source.kind in "SU" and wanted.kind != "b":
         raise DTypeError(bad(name, argument, source, f"an array of numbers; astype({str(wanted)!r}) reads texts"))
-
-
-def check_keepdims(name: str, keepdims: object) -> bool:
-    """Return it, if it is True or False; else raise."""
-    if not isinstance(keepdims, bool | np.bool):
-        raise ArgumentError(bad(name, "keepdims", keepdims, "True or False"))
-    return bool(keepdims)
 
 
 def check_freedom(name: str, ddof: Any, correction: Any) -> float:
@@ -190,7 +183,7 @@ def reduce_from(
     array = as_array(operation, "a", a)
     if wanted is not None and not reduction.casts:
         array, wanted = _cast_elements(reduction, operation, array, wanted), None
-    check_keepdims(operation, keepdims)
+    check_flag(operation, "keepdims", keepdims)
     where = read_mask(operation, where, array.shape)
     axes = find_axes(operation, axis, array.ndim)
     target = reduction.result_dtype(array.dtype, wanted, operation)

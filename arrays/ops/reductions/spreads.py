@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....graph.arguments import check_flag
 from ....graph.errors import DTypeError, bad
 from ....graph.keyword_hints import refuse
 from ....workers.kernels.reduction import NUMBERS, native
@@ -19,7 +20,6 @@ from ..outputs import deliver_inexact, deliver_reduced, divides_in_out
 from .nodes import (
     Axes,
     check_freedom,
-    check_keepdims,
     count_where,
     find_axes,
     is_usual,
@@ -188,7 +188,7 @@ def find_spread(
             raise DTypeError(bad(operation, "dtype", wanted, "a dtype of floating-point numbers"))
         if is_usual(array.dtype, wanted):
             array, wanted = cast(array, wanted if array.dtype.kind == "c" else np.finfo(wanted).dtype), None
-    check_keepdims(operation, keepdims)
+    check_flag(operation, "keepdims", keepdims)
     where = read_mask(operation, where, array.shape)
     if mean is np._NoValue:
         mean = None

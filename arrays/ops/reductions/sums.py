@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....graph.arguments import check_flag
 from ....graph.keyword_hints import refuse
 from ....workers.kernels.reductions import REDUCTIONS
 from ...base import as_array
@@ -14,7 +15,6 @@ from ..elementwise.nodes import apply, cast
 from ..outputs import deliver_reduced, divides_in_out, dtype_by_out
 from .nodes import (
     Axes,
-    check_keepdims,
     check_target,
     count_where,
     find_axes,
@@ -234,7 +234,7 @@ def find_mean(
     array = as_array(operation, "a", a)
     axes = find_axes(operation, axis, array.ndim, divides=where is True)  # before others, as NumPy
     wanted = None if dtype is None else check_target(operation, dtype)
-    check_keepdims(operation, keepdims)
+    check_flag(operation, "keepdims", keepdims)
     where = read_mask(operation, where, array.shape)
     whole = not divides_in_out(wanted, out)
     if where is True and whole:

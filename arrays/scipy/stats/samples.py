@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....graph.arguments import check_flag
 from ....graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...base import as_array, check_axes, check_axis
 from ...ops.elementwise.functions import astype, where
 from ...ops.elementwise.ufuncs import absolute
-from ...ops.reductions.nodes import check_keepdims
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -93,7 +93,7 @@ class Sample:
 
     def settle(self, found: Array, keepdims: bool = False) -> Array:
         """Return a result without the axes, unless they are kept."""
-        settled: Array = found if check_keepdims(self.name, keepdims) else found.squeeze(self.axes)
+        settled: Array = found if check_flag(self.name, "keepdims", keepdims) else found.squeeze(self.axes)
         return settled
 
     def flat(self, second: Array) -> Array:
