@@ -46,10 +46,7 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = N
     >>> wr.fft.fft(wr.arange(4)).compute()
     array([ 6.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    x = operand("fft", a)
-    spectrum = apply_steps(x, [line_step("fft", "fft", x, n, axis)], norm_of("fft", norm))
-    put: Array = deliver("fft", spectrum, out)
-    return put
+    return _transform("fft", a, n, axis, norm, out)
 
 
 def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutLike = None) -> Array:
@@ -70,10 +67,7 @@ def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     >>> wr.fft.ifft(wr.fft.fft(wr.arange(3))).real.compute()
     array([0., 1., 2.])
     """
-    x = operand("ifft", a)
-    signal = apply_steps(x, [line_step("ifft", "ifft", x, n, axis)], norm_of("ifft", norm))
-    put: Array = deliver("ifft", signal, out)
-    return put
+    return _transform("ifft", a, n, axis, norm, out)
 
 
 def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutLike = None) -> Array:
@@ -102,10 +96,7 @@ def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     >>> wr.fft.rfft(wr.arange(4)).compute()
     array([ 6.+0.j, -2.+2.j, -2.+0.j])
     """
-    x = operand("rfft", a)
-    spectrum = apply_steps(x, [line_step("rfft", "rfft", x, n, axis)], norm_of("rfft", norm))
-    put: Array = deliver("rfft", spectrum, out)
-    return put
+    return _transform("rfft", a, n, axis, norm, out)
 
 
 def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutLike = None) -> Array:
@@ -129,10 +120,7 @@ def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     >>> wr.fft.irfft(wr.fft.rfft(wr.arange(4))).compute()
     array([0., 1., 2., 3.])
     """
-    x = operand("irfft", a)
-    signal = apply_steps(x, [line_step("irfft", "irfft", x, n, axis)], norm_of("irfft", norm))
-    put: Array = deliver("irfft", signal, out)
-    return put
+    return _transform("irfft", a, n, axis, norm, out)
 
 
 def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutLike = None) -> Array:
@@ -180,6 +168,12 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     step = line_step("ihfft", "rfft", x, n, axis)
     transform = apply_steps(x, [step], _OTHER_WAY[norm_of("ihfft", norm)])
     put: Array = deliver("ihfft", conjugate(transform), out)
+    return put
+
+
+def _transform(name: str, a: ArrayLike, n: int | None, axis: int, norm: str | None, out: OutLike) -> Array:
+    x = operand(name, a)
+    put: Array = deliver(name, apply_steps(x, [line_step(name, name, x, n, axis)], norm_of(name, norm)), out)
     return put
 
 

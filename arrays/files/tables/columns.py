@@ -27,6 +27,8 @@ from ...creation.filled import zeros
 from ...execution.deferred import evaluate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ....graph.expr.expr import DType
     from ....workers.sources.formats.places import FilePlace
     from ...array import Array
@@ -75,7 +77,7 @@ def check_once(operation: str, place: FilePlace, found: Sequence[str], names: Se
             )
 
 
-def join_schemas(operation: str, names: Sequence[str], places: Sequence[FilePlace], schemas: Sequence[Any]) -> Any:
+def _join_schemas(operation: str, names: Sequence[str], places: Sequence[FilePlace], schemas: Sequence[Any]) -> Any:
     """Return one schema of the columns of all files: numbers become the wider type.
 
     Raises
@@ -125,6 +127,34 @@ def find_partitions(places: Sequence[FilePlace]) -> dict[str, tuple[Any, tuple[A
             values = [int(text) if whole and text is not None else text for text in texts]
             partitions[name] = (arrow().int64() if whole else arrow().string(), tuple(values))
     return partitions
+
+
+def build_groups(
+    asked: TableRequest,
+    kind: type[TablePieces],
+    places: Sequence[FilePlace],
+    schemas: Sequence[Any],
+    groups: Sequence[tuple[int, int, int]],
+    count_nulls: Callable[[list[str]], dict[str, int]] = lambda names: {},
+) -> Any:
+    """Return the requested columns of files with schemas; a group of rows is a file, its number there and its length.
+
+    `count_nulls` returns the numbers of nulls of those columns for which the files say.
+    """
+    partitions = {k: v for k, v in find_partitions(places).items() if k not in schemas[0].names}
+    names = asked.names([*schemas[0].names, *partitions])
+    schema = _join_schemas(asked.operation, [n for n in names if n not in partitions], places, schemas)
+    for name in partitions.keys() & set(names):
+        schema = schema.append(arrow().field(name, partitions[name][0]))
+    table = np.array(groups, np.int64).reshape(-1, 3)
+    pieces = {
+        "places": tuple(places),
+        "index": table[:, :2],
+        "schema": schema,
+        "partitions": {name: values for name, (_, values) in partitions.items()},
+    }
+    known = count_nulls(names) | {k: 0 for k, (_, values) in partitions.items() if None not in values}
+    return build(asked, kind, pieces, table[:, 2], names, known)
 
 
 def build(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ....graph.errors import FileFormatError
 from ....workers.sources.arrow import arrow
 from ....workers.sources.formats.tables import IpcPieces, open_ipc
 from ..docstrings import FILES
 from ..glob import find_files
-from .columns import TableRequest, build, find_partitions, join_schemas
+from .columns import TableRequest, build_groups
 from .table_writer import write_table
 
 if TYPE_CHECKING:
@@ -137,21 +135,8 @@ def _read(
     asked.check()
     places = find_files(operation, path, storage_options, endings=(".arrow", ".feather", ".ipc"))
     heads = [_read_lengths(place) for place in places]
-    schemas = [schema for schema, _ in heads]
-    partitions = {k: v for k, v in find_partitions(places).items() if k not in schemas[0].names}
-    names = asked.names([*schemas[0].names, *partitions])
-    schema = join_schemas(operation, [n for n in names if n not in partitions], places, schemas)
-    for name in partitions.keys() & set(names):
-        schema = schema.append(arrow().field(name, partitions[name][0]))
     batches = [(i, b, rows) for i, (_, lengths) in enumerate(heads) for b, rows in enumerate(lengths)]
-    table = np.array(batches, np.int64).reshape(-1, 3)
-    pieces = {
-        "places": tuple(places),
-        "index": table[:, :2],
-        "schema": schema,
-        "partitions": {name: values for name, (_, values) in partitions.items()},
-    }
-    return build(asked, IpcPieces, pieces, table[:, 2], names, {})
+    return build_groups(asked, IpcPieces, places, [schema for schema, _ in heads], batches)
 
 
 def _read_lengths(place: FilePlace) -> tuple[Any, list[int]]:

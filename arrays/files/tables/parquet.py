@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ....workers.sources.arrow import arrow
 from ....workers.sources.formats.tables import ParquetPieces, read_footer
 from ..docstrings import FILES
 from ..glob import find_files
-from .columns import TableRequest, build, find_partitions, join_schemas
+from .columns import TableRequest, build_groups
 from .table_writer import write_table
 
 if TYPE_CHECKING:
@@ -95,24 +93,11 @@ def read_parquet(
     places = find_files("read_parquet", path, storage_options, endings=(".parquet", ".parq", ".pq"))
     footers = [read_footer(p) for p in places]
     schemas = [footer.schema.to_arrow_schema() for footer in footers]
-    partitions = {k: v for k, v in find_partitions(places).items() if k not in schemas[0].names}
-    names = asked.names([*schemas[0].names, *partitions])
-    schema = join_schemas("read_parquet", [n for n in names if n not in partitions], places, schemas)
-    for name in partitions.keys() & set(names):
-        schema = schema.append(arrow().field(name, partitions[name][0]))
     groups = [(i, g, f.row_group(g).num_rows) for i, f in enumerate(footers) for g in range(f.num_row_groups)]
-    table = np.array(groups, np.int64).reshape(-1, 3)
-    pieces = {
-        "places": tuple(places),
-        "index": table[:, :2],
-        "schema": schema,
-        "partitions": {name: values for name, (_, values) in partitions.items()},
-    }
-    known = _known_nulls(names, footers) | {k: 0 for k, (_, values) in partitions.items() if None not in values}
-    return build(asked, ParquetPieces, pieces, table[:, 2], names, known)
+    return build_groups(asked, ParquetPieces, places, schemas, groups, partial(_known_nulls, footers))
 
 
-def _known_nulls(names: list[str], footers: list[Any]) -> dict[str, int]:
+def _known_nulls(footers: list[Any], names: list[str]) -> dict[str, int]:
     """Return the numbers of nulls of columns for which all footers say."""
     counts = dict.fromkeys(names, 0)
     for footer in footers:
