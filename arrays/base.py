@@ -512,13 +512,7 @@ def check_axes(operation: str, axis: AxisLike, ndim: int, argument: str = "axis"
 
 
 def few(operation: str, argument: str, value: object, expected: str, most: int = MOST_LISTED) -> Any:
-    """Return a short sequence; of a lazy array its values, computed at once, and never one by one.
-
-    Raises
-    ------
-    ArgumentError
-        Where a lazy array has too many elements to be what is expected.
-    """
+    """Return a short sequence; of a lazy array its values, computed at once. A longer lazy array is refused."""
     if not isinstance(value, ArrayBase) or not value.ndim:
         return value
     if value.shape[0] > most:

@@ -38,13 +38,7 @@ _LARGEST = 10_000_000
 
 
 def graph_of(array: ArrayBase, level: str, limit: int, block: int | tuple[int, ...] | None) -> networkx.DiGraph:
-    """Return an array's graph of a level; see the method `graph`.
-
-    Raises
-    ------
-    ArgumentError
-        There is no such level, there are more tasks than `limit`, or `block` is given at another level.
-    """
+    """Return an array's graph of a level, or raise where arguments don't go together; see the method `graph`."""
     if not isinstance(level, str) or level not in LEVELS:
         raise ArgumentError(bad("graph", "level", level, ", ".join(map(repr, LEVELS))))
     check_integer("graph", "limit", limit, 1)

@@ -57,13 +57,7 @@ def name_of(function: Any) -> str:
 
 
 def by_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Call what stands for a ufunc, or for one of its methods.
-
-    Raises
-    ------
-    ArgumentError
-        When there is nothing.
-    """
+    """Call what stands for a ufunc, or for one of its methods; raise where there is nothing."""
     function: Any = UFUNCS.get(ufunc)
     if function is not None:
         return (function if method == "__call__" else getattr(function, method))(*inputs, **keywords)
@@ -134,13 +128,7 @@ class ScalarUfunc:
 
 
 def replacement(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that stands for one of NumPy's.
-
-    Raises
-    ------
-    ArgumentError
-        When there is none.
-    """
+    """Return the function that stands for one of NumPy's; raise where there is none."""
     if function in ATTRIBUTES:
         return ATTRIBUTES[function]
     name = getattr(function, "__name__", str(function))

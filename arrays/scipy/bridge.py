@@ -86,13 +86,7 @@ def row(
 
 
 def find(module: str, operation: str) -> Any:
-    """Return a module of SciPy's.
-
-    Raises
-    ------
-    ImportError
-        Where SciPy isn't installed.
-    """
+    """Return a module of SciPy's; raise where SciPy isn't installed."""
     try:
         return importlib.import_module(f"scipy.{module}")
     except ModuleNotFoundError as error:

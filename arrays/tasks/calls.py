@@ -75,13 +75,7 @@ _PLAIN = frozenset([int, float, complex, bool, str, bytes, type(None), np.float6
 
 
 def own_session(operation: str) -> Session:
-    """Return the present cluster's session, if this is the script of its driver.
-
-    Raises
-    ------
-    ClusterError
-        A function of blocks, or of a rank program, calls this, or a script that all ranks run.
-    """
+    """Return the present cluster's session; raise where this isn't the script of its driver."""
     everywhere = running()
     if everywhere is not None and everywhere.place[1] > 1 and not in_task():
         raise ClusterError(
@@ -156,13 +150,7 @@ class PackedCall:
         self.used = tuple(each for each in used if not isinstance(each, Future | _Taken))
 
     def check_futures(self, board: Runner) -> None:
-        """Raise where the result of a future lies with another cluster, whose ranks nobody here can ask.
-
-        Raises
-        ------
-        ClusterError
-            It does; small results are with the driver, and go along.
-        """
+        """Raise for a large result of a future that lies with another cluster, whose ranks nobody here can ask."""
         for future in self.futures:
             record = future._record
             if record.value is not None or record.error is not None:

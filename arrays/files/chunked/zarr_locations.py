@@ -27,13 +27,7 @@ class ZarrLocation:
 
 
 def place_of(operation: str, url: Any, component: str | None, storage_options: dict[str, Any] | None) -> ZarrLocation:
-    """Return the location of an array, which needn't exist.
-
-    Raises
-    ------
-    ArgumentError
-        For what is neither a path nor a URL nor a store.
-    """
+    """Return the location of an array, which needn't exist; what is neither a path nor a URL nor a store is refused."""
     if component is not None and (not isinstance(component, str) or ".." in component.split("/")):
         raise ArgumentError(bad(operation, "component", component, "the name of an array in a group, such as 'a/b'"))
     path = (component or "").strip("/")
@@ -76,17 +70,7 @@ def find_node(operation: str, place: ZarrLocation, **given: Any) -> Any:
 
 
 def open_array(operation: str, place: ZarrLocation, **given: Any) -> Any:
-    """Return the zarr.Array at a place, open for reading.
-
-    Raises
-    ------
-    MissingFile
-        There is nothing.
-    ArgumentError
-        There is a group.
-    FileFormatError
-        Its description can't be read, or names a codec that isn't installed.
-    """
+    """Return the zarr.Array at a place, open for reading; raise where there is none that can be read."""
     node = find_node(operation, place, **given)
     if node is None:
         raise MissingFile(f"{operation}: there is no zarr array at {place.shown}")

@@ -40,17 +40,7 @@ class New:
 
 
 def describe(array: Array, place: ZarrLocation, given: dict[str, Any]) -> New:
-    """Return a new array; zarr looks at all arguments before anything runs.
-
-    Raises
-    ------
-    ArgumentError
-        zarr doesn't take an argument.
-    ChunksError
-        Chunks or shards have no elements.
-    DTypeError
-        It has no type for the elements, or can't have them in shards.
-    """
+    """Return a new array; zarr looks at all arguments, and what it refuses is raised, before anything runs."""
     zarr, storage = library("to_zarr", "zarr"), library("to_zarr", "zarr.storage")
     named: dict[str, Any] = {"shape": array.shape, "dtype": array.dtype}
     if "shards" not in given:

@@ -78,12 +78,9 @@ def check_once(operation: str, place: FilePlace, found: Sequence[str], names: Se
 
 
 def _join_schemas(operation: str, names: Sequence[str], places: Sequence[FilePlace], schemas: Sequence[Any]) -> Any:
-    """Return one schema of the columns of all files: numbers become the wider type.
+    """Return one schema of the columns of all files; numbers become the wider type.
 
-    Raises
-    ------
-    FileFormatError
-        When a file hasn't a column, or has two of its name, or not in a type that goes with the first one's.
+    A file that lacks a column, has two of its name, or has it in another type that doesn't fit is refused.
     """
     for place, schema in zip(places, schemas, strict=True):
         check_once(operation, place, schema.names, names)

@@ -59,13 +59,7 @@ CHUNK_COST = 1 << 13
 
 
 def path_of(operation: str, path: PathLike) -> str:
-    """Return an absolute path.
-
-    Raises
-    ------
-    ArgumentError
-        It is neither text nor a path, such as an open file, which ranks can't use.
-    """
+    """Return an absolute path; what is none is refused, such as an open file, which ranks can't use."""
     if not isinstance(path, str | os.PathLike):
         raise ArgumentError(bad(operation, "path", path, "a path: text, or a pathlib.Path"))
     text = os.fspath(path)

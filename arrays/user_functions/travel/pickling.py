@@ -59,15 +59,10 @@ def payload(
     name: str = "",
     memory: Any = None,
 ) -> Payload:
-    """Pickle a function with its arguments.
+    """Pickle a function with its arguments; what is no function, or can't be pickled, is refused.
 
     `name` is that of the user's function in one of Windrow's that stands around it; `memory` is how many times the
     bytes of its arguments and its result a call takes, where the user says so.
-
-    Raises
-    ------
-    ArgumentError
-        When it is no function, or can't be pickled; or `memory` is no number above 0.
     """
     number = isinstance(memory, int | float | np.integer | np.floating) and not isinstance(memory, bool)
     if memory is not None and not (number and 0 < memory < np.inf):

@@ -112,13 +112,7 @@ class Recipe:
 
 
 def _name_content(config: bytes, objects: dict[str, Any], model: Any) -> bytes:
-    """Return a fingerprint of a model with its weights, equal in all processes that run the script.
-
-    Raises
-    ------
-    BadValue
-        Its weights differ from those on rank 0.
-    """
+    """Return a fingerprint of a model with its weights; raise where ranks that run the script have another one."""
     weights = fingerprint([np.asarray(v) for v in model.variables])
     if weights != session().once("model", (), lambda: weights):
         expected = "the same on all ranks: keras.utils.set_random_seed before it is built, or set_weights"
