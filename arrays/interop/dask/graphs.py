@@ -43,7 +43,7 @@ FEW = 64
 
 
 def cull(nodes: Mapping[Any, Any], keys: Iterable[Any]) -> dict[Any, Any]:
-    """Return what some keys take of a graph: KeyError where it lacks a key, ValueError where it lacks what a node takes."""
+    """Return what some keys take of a graph: KeyError where it lacks a key, ValueError where it lacks an input."""
     culled: dict[Any, Any] = {}
     pending = list(keys)
     for key in pending:
