@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from ...workers.docstrings import Glossary
 from ..docstrings import COMMON
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 RANDOM = Glossary(
     """
@@ -69,27 +75,6 @@ ShapeError
 Notes
 -----
 {entry numbers}
-{numbers_from_zero}
-Returns
--------
-Array
-    Lazy, of float64: numbers from 0 on.
-
-{entry errors_and_numbers}
-{numbers_about_loc}
-Returns
--------
-Array
-    Lazy, of float64: numbers about `loc`.
-
-{entry errors_and_numbers}
-{numbers_from_one}
-Returns
--------
-Array
-    Lazy, of int64: numbers from 1 on.
-
-{entry errors_and_numbers}
 {size_errors}
 ArgumentError
     `size` isn't integers.
@@ -102,3 +87,21 @@ distribution, but not NumPy's numbers.
 """,
     COMMON,
 )
+
+
+def draws(returns: str, of: str = "float64", **about: str) -> Callable[[F], F]:
+    """Put what distributions have in common into a method's docstring, before its example.
+
+    `returns` tells of the numbers, whose dtype is `of`; `about` of the distribution's parameters.
+    """
+    entries = "\n".join(f"{name} : float or array\n    {text}" for name, text in about.items())
+
+    def decorate(method: F) -> F:
+        summary, mark, example = inspect.cleandoc(method.__doc__ or "").partition("\n\n>>> ")
+        method.__doc__ = (
+            f"{summary}\n\nParameters\n----------\n{entries}\n{{size, chunks}}\n\n"
+            f"Returns\n-------\nArray\n    Lazy, of {of}: {returns}\n\n{{errors_and_numbers}}{mark}{example}\n"
+        )
+        return method
+
+    return decorate

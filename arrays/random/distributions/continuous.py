@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..docstrings import RANDOM
+from ..docstrings import RANDOM, draws
 from ..drawing import Drawing, check_method, real_dtype
 
 if TYPE_CHECKING:
@@ -17,90 +17,54 @@ if TYPE_CHECKING:
 class Continuous(Drawing):
     """Normal and exponential numbers, what is shifted and scaled, what has a shape."""
 
+    @draws(
+        "numbers from `low` on below `high`.",
+        low="The lower end; a finite number.",
+        high="The upper end, which isn't drawn; finite, and not less than `low`.",
+    )
     def uniform(
         self, low: ArrayLike = 0.0, high: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
     ) -> Array:
         """Draw from the uniform distribution on [low, high).
-
-        Parameters
-        ----------
-        low : float or array
-            The lower end; a finite number.
-        high : float or array
-            The upper end, which isn't drawn; finite, and not less than `low`.
-        {size, chunks}
-
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers from `low` on below `high`.
-
-        {errors_and_numbers}
 
         >>> round(float(wr.random.default_rng(1).uniform(2, 3, 100_000).mean()), 1)
         2.5
         """
         return self._draw("uniform", (("low", low, "finite"), ("high", high, "finite")), size, chunks)
 
+    @draws(
+        "numbers about `loc`.", loc="The mean; a finite number.", scale="The mean distance from `loc`; not negative."
+    )
     def laplace(
         self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
     ) -> Array:
         """Draw from the Laplace (double exponential) distribution.
-
-        Parameters
-        ----------
-        loc : float or array
-            The mean; a finite number.
-        scale : float or array
-            The mean distance from `loc`; not negative.
-        {size, chunks}
-
-        {numbers_about_loc}
 
         >>> round(float(wr.random.default_rng(1).laplace(3, 1, 100_000).mean()), 1)
         3.0
         """
         return self._draw("laplace", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
+    @draws(
+        "numbers about `loc`, larger ones farther away.",
+        loc="The mode; a finite number.",
+        scale="How wide it is; not negative.",
+    )
     def gumbel(
         self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
     ) -> Array:
         """Draw from the Gumbel distribution of largest values.
-
-        Parameters
-        ----------
-        loc : float or array
-            The mode; a finite number.
-        scale : float or array
-            How wide it is; not negative.
-        {size, chunks}
-
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers about `loc`, larger ones farther away.
-
-        {errors_and_numbers}
 
         >>> round(float(wr.random.default_rng(1).gumbel(1, 1, 100_000).mean()), 1)
         1.6
         """
         return self._draw("gumbel", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
+    @draws("numbers about `loc`.", loc="The mean; a finite number.", scale="How wide it is; not negative.")
     def logistic(
         self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
     ) -> Array:
         """Draw from the logistic distribution.
-
-        Parameters
-        ----------
-        loc : float or array
-            The mean; a finite number.
-        scale : float or array
-            How wide it is; not negative.
-        {size, chunks}
-
-        {numbers_about_loc}
 
         >>> round(float(wr.random.default_rng(1).logistic(3, 1, 100_000).mean()), 1)
         3.0
@@ -133,27 +97,16 @@ class Continuous(Drawing):
         """
         return self._draw("standard_cauchy", (), size, chunks)
 
+    @draws(
+        "numbers from `left` to `right`.",
+        left="Where it begins; a finite number.",
+        mode="Where it is highest: from `left` to `right`.",
+        right="Where it ends; a finite number.",
+    )
     def triangular(
         self, left: ArrayLike, mode: Any, right: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto"
     ) -> Array:
         """Draw from the triangular distribution.
-
-        Parameters
-        ----------
-        left : float or array
-            Where it begins; a finite number.
-        mode : float or array
-            Where it is highest: from `left` to `right`.
-        right : float or array
-            Where it ends; a finite number.
-        {size, chunks}
-
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers from `left` to `right`.
-
-        {errors_and_numbers}
 
         >>> round(float(wr.random.default_rng(1).triangular(0, 1, 5, 100_000).mean()), 1)
         2.0
@@ -204,7 +157,12 @@ class Continuous(Drawing):
             Standard deviation; not negative.
         {size, chunks}
 
-        {numbers_about_loc}
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers about `loc`.
+
+        {errors_and_numbers}
 
         Box and Muller's method; see `standard_normal`.
 
@@ -214,25 +172,15 @@ class Continuous(Drawing):
         """
         return self._draw("normal", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
+    @draws(
+        "positive numbers.",
+        mean="Mean of the logarithm; a finite number.",
+        sigma="Standard deviation of the logarithm; not negative.",
+    )
     def lognormal(
         self, mean: ArrayLike = 0.0, sigma: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto"
     ) -> Array:
         """Draw numbers whose logarithms are normal.
-
-        Parameters
-        ----------
-        mean : float or array
-            Mean of the logarithm; a finite number.
-        sigma : float or array
-            Standard deviation of the logarithm; not negative.
-        {size, chunks}
-
-        Returns
-        -------
-        Array
-            Lazy, of float64: positive numbers.
-
-        {errors_and_numbers}
 
         >>> round(float(wr.random.default_rng(1).lognormal(0, 0.5, 100_000).mean()), 1)
         1.1
@@ -277,131 +225,67 @@ class Continuous(Drawing):
         check_method("standard_exponential", method, ("zig", "inv"))
         return self._draw("standard_exponential", (), size, chunks, known, out)
 
+    @draws("numbers from 0 on.", scale="The mean, the inverse of the rate; not negative.")
     def exponential(self, scale: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from an exponential distribution.
-
-        Parameters
-        ----------
-        scale : float or array
-            The mean, the inverse of the rate; not negative.
-        {size, chunks}
-
-        {numbers_from_zero}
 
         >>> round(float(wr.random.default_rng(1).exponential(2, 100_000).mean()), 1)
         2.0
         """
         return self._draw("exponential", (("scale", scale, "not negative"),), size, chunks)
 
+    @draws("numbers from 0 on.", scale="The mode; not negative.")
     def rayleigh(self, scale: ArrayLike = 1.0, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the Rayleigh distribution.
-
-        Parameters
-        ----------
-        scale : float or array
-            The mode; not negative.
-        {size, chunks}
-
-        {numbers_from_zero}
 
         >>> round(float(wr.random.default_rng(1).rayleigh(2, 100_000).mean()), 1)
         2.5
         """
         return self._draw("rayleigh", (("scale", scale, "not negative"),), size, chunks)
 
+    @draws(
+        "angles from -pi to pi.",
+        mu="The direction; a finite number.",
+        kappa="How near angles are to it; not negative, 0 is uniform.",
+    )
     def vonmises(self, mu: Any, kappa: Any, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw angles about a direction, from the von Mises distribution.
-
-        Parameters
-        ----------
-        mu : float or array
-            The direction; a finite number.
-        kappa : float or array
-            How near angles are to it; not negative, 0 is uniform.
-        {size, chunks}
-
-        Returns
-        -------
-        Array
-            Lazy, of float64: angles from -pi to pi.
-
-        {errors_and_numbers}
 
         >>> round(float(wr.random.default_rng(1).vonmises(1, 4, 100_000).mean()), 1)
         1.0
         """
         return self._draw("vonmises", (("mu", mu, "finite"), ("kappa", kappa, "not negative")), size, chunks)
 
+    @draws("numbers from 0 on.", a="Shape; positive: the larger, the smaller the numbers.")
     def pareto(self, a: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the Pareto II (Lomax) distribution.
-
-        Parameters
-        ----------
-        a : float or array
-            Shape; positive: the larger, the smaller the numbers.
-        {size, chunks}
-
-        {numbers_from_zero}
 
         >>> round(float(wr.random.default_rng(1).pareto(3, 100_000).mean()), 1)
         0.5
         """
         return self._draw("pareto", (("a", a, "positive"),), size, chunks)
 
+    @draws("numbers from 0 on.", a="Shape; not negative: 1 is exponential.")
     def weibull(self, a: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from a Weibull distribution of scale 1.
-
-        Parameters
-        ----------
-        a : float or array
-            Shape; not negative: 1 is exponential.
-        {size, chunks}
-
-        {numbers_from_zero}
 
         >>> round(float(wr.random.default_rng(1).weibull(1, 100_000).mean()), 1)
         1.0
         """
         return self._draw("weibull", (("a", a, "not negative"),), size, chunks)
 
+    @draws("numbers from 0 to 1.", a="Shape; positive: 1 is uniform.")
     def power(self, a: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from [0, 1] with a density proportional to x to the power of a - 1.
-
-        Parameters
-        ----------
-        a : float or array
-            Shape; positive: 1 is uniform.
-        {size, chunks}
-
-        Returns
-        -------
-        Array
-            Lazy, of float64: numbers from 0 to 1.
-
-        {errors_and_numbers}
 
         >>> round(float(wr.random.default_rng(1).power(4, 100_000).mean()), 1)
         0.8
         """
         return self._draw("power", (("a", a, "positive"),), size, chunks)
 
+    @draws("positive numbers.", mean="The mean; positive.", scale="Shape, often called lambda; positive.")
     def wald(self, mean: ArrayLike, scale: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the Wald (inverse Gaussian) distribution.
-
-        Parameters
-        ----------
-        mean : float or array
-            The mean; positive.
-        scale : float or array
-            Shape, often called lambda; positive.
-        {size, chunks}
-
-        Returns
-        -------
-        Array
-            Lazy, of float64: positive numbers.
-
-        {errors_and_numbers}
 
         >>> round(float(wr.random.default_rng(1).wald(2, 3, 100_000).mean()), 1)
         2.0

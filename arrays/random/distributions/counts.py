@@ -9,7 +9,7 @@ import numpy as np
 from ....graph.errors import ArgumentError, bad
 from ....workers.kernels.randoms.checks import LARGEST_MEAN
 from ...base import ArrayBase
-from ..docstrings import RANDOM
+from ..docstrings import RANDOM, draws
 from ..drawing import I8, Drawing
 
 if TYPE_CHECKING:
@@ -20,46 +20,28 @@ if TYPE_CHECKING:
 class Counts(Drawing):
     """Counts, as int64."""
 
+    @draws(
+        "numbers from 0 to `n`.",
+        n="Number of trials: an integer from 0 to 2**53.",
+        p="Probability of a success, from 0 to 1.",
+        of="int64",
+    )
     def binomial(self, n: Any, p: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the binomial distribution: the number of successes in independent trials.
-
-        Parameters
-        ----------
-        n : float or array
-            Number of trials: an integer from 0 to 2**53.
-        p : float or array
-            Probability of a success, from 0 to 1.
-        {size, chunks}
-
-        Returns
-        -------
-        Array
-            Lazy, of int64: numbers from 0 to `n`.
-
-        {errors_and_numbers}
 
         >>> round(float(wr.random.default_rng(1).binomial(10, 0.5, 100_000).mean()), 1)
         5.0
         """
         return self._draw("binomial", (("n", n, "whole"), ("p", p, "share")), size, chunks, I8)
 
+    @draws(
+        "numbers from 0 on.",
+        n="Number of successes; positive, may be a fraction.",
+        p="Probability of a success, more than 0 and at most 1.",
+        of="int64",
+    )
     def negative_binomial(self, n: Any, p: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the negative binomial distribution: the number of failures before `n` successes.
-
-        Parameters
-        ----------
-        n : float or array
-            Number of successes; positive, may be a fraction.
-        p : float or array
-            Probability of a success, more than 0 and at most 1.
-        {size, chunks}
-
-        Returns
-        -------
-        Array
-            Lazy, of int64: numbers from 0 on.
-
-        {errors_and_numbers}
 
         >>> round(float(wr.random.default_rng(1).negative_binomial(5, 0.5, 100_000).mean()), 1)
         5.0
@@ -91,43 +73,26 @@ class Counts(Drawing):
         """
         return self._draw("poisson", (("lam", lam, "expectation"),), size, chunks, I8)
 
+    @draws("numbers from 1 on.", p="Probability of a success, more than 0 and at most 1.", of="int64")
     def geometric(self, p: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the geometric distribution: the number of trials up to the first success.
-
-        Parameters
-        ----------
-        p : float or array
-            Probability of a success, more than 0 and at most 1.
-        {size, chunks}
-
-        {numbers_from_one}
 
         >>> round(float(wr.random.default_rng(1).geometric(0.5, 100_000).mean()), 1)
         2.0
         """
         return self._draw("geometric", (("p", p, "positive share"),), size, chunks, I8)
 
+    @draws(
+        "numbers from 0 to `nsample`.",
+        ngood="Number of good elements in the population: an integer from 0 to 10**9 - 1.",
+        nbad="Number of other elements: an integer from 0 to 10**9 - 1.",
+        nsample="Size of the sample: an integer, at most `ngood + nbad`.",
+        of="int64",
+    )
     def hypergeometric(
         self, ngood: Any, nbad: Any, nsample: Any, size: ShapeLike = None, chunks: ChunksLike = "auto"
     ) -> Array:
         """Draw from the hypergeometric distribution: the number of good elements in a sample without replacement.
-
-        Parameters
-        ----------
-        ngood : float or array
-            Number of good elements in the population: an integer from 0 to 10**9 - 1.
-        nbad : float or array
-            Number of other elements: an integer from 0 to 10**9 - 1.
-        nsample : float or array
-            Size of the sample: an integer, at most `ngood + nbad`.
-        {size, chunks}
-
-        Returns
-        -------
-        Array
-            Lazy, of int64: numbers from 0 to `nsample`.
-
-        {errors_and_numbers}
 
         >>> round(float(wr.random.default_rng(1).hypergeometric(20, 20, 10, 100_000).mean()), 1)
         5.0
@@ -136,32 +101,22 @@ class Counts(Drawing):
         params = (("ngood", ngood, "whole and small"), ("nbad", nbad, "whole and small"), ("nsample", nsample, "whole"))
         return self._draw("hypergeometric", params, size, chunks, I8)
 
+    @draws(
+        "numbers from 1 on.",
+        a="Exponent, larger than 1: k is drawn with a probability like k to the power of -a.",
+        of="int64",
+    )
     def zipf(self, a: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the Zipf distribution.
-
-        Parameters
-        ----------
-        a : float or array
-            Exponent, larger than 1: k is drawn with a probability like k to the power of -a.
-        {size, chunks}
-
-        {numbers_from_one}
 
         >>> round(float(wr.random.default_rng(1).zipf(8, 100_000).mean()), 1)
         1.0
         """
         return self._draw("zipf", (("a", a, "more than one"),), size, chunks, I8)
 
+    @draws("numbers from 1 on.", p="Shape, between 0 and 1: k is drawn with a probability like `p**k / k`.", of="int64")
     def logseries(self, p: ArrayLike, size: ShapeLike = None, chunks: ChunksLike = "auto") -> Array:
         """Draw from the logarithmic series distribution.
-
-        Parameters
-        ----------
-        p : float or array
-            Shape, between 0 and 1: k is drawn with a probability like `p**k / k`.
-        {size, chunks}
-
-        {numbers_from_one}
 
         >>> round(float(wr.random.default_rng(1).logseries(0.5, 100_000).mean()), 1)
         1.4
