@@ -310,9 +310,6 @@ class Config:
         ConfigError
             A setting is unknown, or has a value that it can't take.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> with wr.config.set(chunk_bytes="1 MiB", progress="off"):
         ...     wr.ones(1_000_000).chunksize
         (125000,)

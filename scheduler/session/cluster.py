@@ -68,9 +68,6 @@ class Cluster:
     Under ``mpirun … python -m windrow script.py`` the ranks are there already: use `windrow.cluster`. Dask's
     LocalCluster counts workers beside the process that asks; here that process is one of the ranks.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> with wr.Cluster(threads=2, memory="64 MiB") as cluster:
     ...     float(wr.ones(10).sum())
     10.0
@@ -118,9 +115,6 @@ class Cluster:
         ClusterError
             The cluster is closed.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> with wr.Cluster(threads=2) as cluster:
         ...     kept = wr.ones(100).persist()
         ...     wr.wait(kept)
@@ -156,9 +150,6 @@ class Cluster:
 
         It may be called twice. At the end of the process all clusters are closed.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> made = wr.Cluster(threads=1)
         >>> made.close()
         >>> made
@@ -277,9 +268,6 @@ def cluster() -> Cluster:
         In a process of an mpirun job that was not started as ``python -m windrow``; in a task, or in a function of your
         own that runs on blocks.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> with wr.Cluster(threads=2) as made:
     ...     wr.cluster() is made
     True

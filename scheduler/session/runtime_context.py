@@ -35,8 +35,6 @@ def arena() -> OwnArena:
     cluster. As `(rank, offset)`, target and displacement of a `Get`, a place means the same on all ranks; addresses
     differ.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> def place(block):
@@ -71,9 +69,6 @@ def rank() -> int:
     size : How many they are.
     comm : Their communicator.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> if wr.rank() == 0:
     ...     print("once, however many ranks run the script")
     once, however many ranks run the script
@@ -110,9 +105,6 @@ def comm() -> Any:
     Windrow's own messages don't go by it. After a rank's death its calls raise, until the script leaves the dead behind
     by ``comm.Shrink()``. When a rank's script fails its calls end with an error on all others.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> wr.comm().allreduce(wr.rank() + 1)
     1
     """

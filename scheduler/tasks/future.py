@@ -200,9 +200,6 @@ class Future(concurrent.futures.Future[Any]):
     TypeError
         It is pickled, but not among the arguments of a task.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> total = wr.submit(sum, [1, 2, 3])
     >>> wr.submit(pow, total, 2).result()
     36
@@ -248,9 +245,6 @@ class Future(concurrent.futures.Future[Any]):
         Exception
             What the function raised, with notes of the task, its rank and the line there.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.submit(len, "abc").result(timeout=60)
         3
         """
@@ -291,9 +285,6 @@ class Future(concurrent.futures.Future[Any]):
         ArgumentError
             `timeout` is no number.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.submit(divmod, 1, 0).exception()
         ZeroDivisionError('integer division or modulo by zero')
         """
@@ -344,9 +335,6 @@ class Future(concurrent.futures.Future[Any]):
         ArgumentError
             `running` is no bool.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> future = wr.submit(abs, -1)
         >>> future.result(), future.cancel()
         (1, False)
@@ -363,9 +351,6 @@ class Future(concurrent.futures.Future[Any]):
         bool
             True also for one that waits on its rank behind others, which `cancel` can still take back.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> future = wr.submit(abs, -1)
         >>> future.result(), future.running()
         (1, False)
@@ -412,8 +397,6 @@ class Future(concurrent.futures.Future[Any]):
         TypeError
             `fn` is no function.
 
-        Examples
-        --------
         >>> import queue
         >>> import windrow as wr
         >>> ended = queue.Queue()

@@ -54,9 +54,6 @@ class Shared:
     OSError
         There is no memory for it.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> shared = wr.shared.object([3, 1, 2])
     >>> type(shared).__name__, shared.value, len(shared)
     ('Shared', [3, 1, 2], 3)

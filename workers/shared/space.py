@@ -59,9 +59,6 @@ class Space:
     ClusterError
         By all methods: the space, or its cluster, is there no more.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> space = wr.shared.space()
     >>> space.put("job", [1, 2])
     >>> space.tags, len(space), space.get("job")
@@ -95,9 +92,6 @@ class Space:
         What a function puts that comes to nothing, since its rank dies, say, is taken back where nobody has got it: it
         runs again, and puts it again.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> space = wr.shared.space()
         >>> def note(block):
         ...     space.put("seen", int(block.sum()))
@@ -137,9 +131,6 @@ class Space:
         -----
         What a function has got that comes to nothing goes back to its place: it runs again, and gets it again.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.shared.space().get("nothing", timeout=0)
         Traceback (most recent call last):
         windrow.graph.errors.WaitTimeout: get: nothing under the tag 'nothing' within 0 s
@@ -162,9 +153,6 @@ class Space:
         ------
         {no_such_object}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> space = wr.shared.space()
         >>> space.put("step", 0.1)
         >>> space.read("step"), space.read("step")

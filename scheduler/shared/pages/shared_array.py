@@ -56,8 +56,6 @@ class SharedArray(Paged):
     OSError
         There is no memory for it.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import windrow as wr
     >>> v = wr.shared.array(np.zeros(4))
@@ -98,8 +96,6 @@ class SharedArray(Paged):
 
         {index_values}
 
-        Examples
-        --------
         >>> import numpy as np
         >>> import windrow as wr
         >>> v = wr.shared.array(np.zeros((3, 2)))
@@ -114,8 +110,6 @@ class SharedArray(Paged):
 
         {index_values}
 
-        Examples
-        --------
         >>> import numpy as np
         >>> import windrow as wr
         >>> v = wr.shared.array(np.zeros(3))
@@ -146,8 +140,6 @@ class SharedArray(Paged):
         IndexingError, DTypeError, BadValue
             As for `add`.
 
-        Examples
-        --------
         >>> import numpy as np
         >>> import windrow as wr
         >>> v = wr.shared.array(np.zeros(3, int))
@@ -170,8 +162,6 @@ class SharedArray(Paged):
             "copied" (pages that were copied, since an earlier version was needed), "sent" (bytes of pages that this
             process has sent to other hosts).
 
-        Examples
-        --------
         >>> import numpy as np
         >>> import windrow as wr
         >>> wr.shared.array(np.zeros(100)).info()["pages"]

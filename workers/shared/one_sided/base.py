@@ -100,9 +100,6 @@ class OneSided:
         ArgumentError
             It is called in a function of blocks, or in a rank program without `comm`.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> c = wr.shared.symmetric(4, "i8")
         >>> c.add(0, 5)
         >>> c.sync()

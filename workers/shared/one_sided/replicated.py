@@ -35,9 +35,6 @@ class Replicated(OneSided):
     local : numpy.ndarray
         This rank's copy, writable.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> best = wr.shared.replicated(2, "f8")
     >>> best.local[:] = [3.0, 1.0]
     >>> best.to_numpy()
@@ -73,9 +70,6 @@ class Replicated(OneSided):
         numpy.ndarray
             With the array's shape, one's own.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.shared.replicated(2, "f8").to_numpy()
         array([0., 0.])
         """
@@ -89,9 +83,6 @@ class Replicated(OneSided):
 
         {together}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> r = wr.shared.replicated(2, "i8")
         >>> def count(comm):
         ...     r.local[:] = comm.rank + 1, 10
@@ -107,9 +98,6 @@ class Replicated(OneSided):
 
         {together}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> r = wr.shared.replicated(2, "i8")
         >>> def work(comm):
         ...     r.local[:] = comm.rank
@@ -125,9 +113,6 @@ class Replicated(OneSided):
 
         {together}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> r = wr.shared.replicated(2, "i8")
         >>> def work(comm):
         ...     r.local[:] = comm.rank
@@ -155,9 +140,6 @@ class Replicated(OneSided):
         ClusterError
             A rank was lost meanwhile.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> r = wr.shared.replicated(2, "f8")
         >>> r.local[:] = 5
         >>> r.bcast()

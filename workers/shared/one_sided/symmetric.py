@@ -42,9 +42,6 @@ class Symmetric(Elements):
     An operation is through when it returns: others see what it did. Each element is changed atomically, but a batch is
     no unit: others may see half of it. What several ranks add to a float depends on their order in the last bits.
 
-    Examples
-    --------
-    >>> import windrow as wr
     >>> counts = wr.shared.symmetric((2, 3), "i8")
     >>> counts.add(([0, 1], [2, 0]), 5)
     >>> counts.to_numpy().tolist(), counts.fetch_add((0, 2), 1)
@@ -69,9 +66,6 @@ class Symmetric(Elements):
         IndexError
             A position is out of bounds, or none.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> c = wr.shared.symmetric(4, "i8", fill=7)
         >>> c.get(-1), c.get([0, 1])
         (np.int64(7), array([7, 7]))
@@ -98,9 +92,6 @@ class Symmetric(Elements):
         IndexError
             A position is out of bounds, or none.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> c = wr.shared.symmetric((2, 2), "f8")
         >>> c.set(([0, 1], [0, 1]), 1)
         >>> c.to_numpy()
@@ -126,9 +117,6 @@ class Symmetric(Elements):
         DTypeError
             The elements are booleans.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> c = wr.shared.symmetric(3, "i8")
         >>> c.add([0, 2, 2], 1)
         >>> c.to_numpy()
@@ -176,9 +164,6 @@ class Symmetric(Elements):
 
         {bits}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> c = wr.shared.symmetric(2, "u1", fill=1)
         >>> c.bitwise_or([0, 1], [2, 4])
         >>> c.to_numpy()
@@ -191,9 +176,6 @@ class Symmetric(Elements):
 
         {bits}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> c = wr.shared.symmetric(2, "u1", fill=7)
         >>> c.bitwise_and(0, 5)
         >>> c.to_numpy()
@@ -206,9 +188,6 @@ class Symmetric(Elements):
 
         {bits}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> c = wr.shared.symmetric(2, "u1", fill=7)
         >>> c.bitwise_xor([0, 0, 1], 2)
         >>> c.to_numpy()
@@ -237,9 +216,6 @@ class Symmetric(Elements):
 
         {bits_before}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> c = wr.shared.symmetric(2, "u1", fill=7)
         >>> c.fetch_and(0, 5), c.get(0)
         (np.uint8(7), np.uint8(5))
@@ -251,9 +227,6 @@ class Symmetric(Elements):
 
         {bits_before}
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> c = wr.shared.symmetric(2, "u1", fill=7)
         >>> c.fetch_xor(0, 1), c.get(0)
         (np.uint8(7), np.uint8(6))
@@ -282,9 +255,6 @@ class Symmetric(Elements):
         IndexError
             A position is out of bounds, or none.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> parent = wr.shared.symmetric(3, "i8", fill=-1)
         >>> parent.compare_and_swap([1, 1], -1, [5, 6])
         array([-1,  5])
@@ -335,9 +305,6 @@ class Symmetric(Elements):
         numpy.ndarray
             With the array's shape.
 
-        Examples
-        --------
-        >>> import windrow as wr
         >>> wr.shared.symmetric((1, 2), "f4", fill=3).to_numpy()
         array([[3., 3.]], dtype=float32)
         """
