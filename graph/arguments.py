@@ -32,7 +32,7 @@ def is_numpy_scalar(value: object) -> TypeGuard[np.generic[Any]]:
 
 def check_flag(operation: str, argument: str, value: object) -> bool:
     """Return an argument that is True or False; else raise: the text "False" is true."""
-    if not isinstance(value, bool | np.bool):
+    if type(value) not in (bool, np.bool):
         raise ArgumentError(bad(operation, argument, value, "True or False"))
     return bool(value)
 
