@@ -64,6 +64,9 @@ def fori_loop(begin: int, end: int, body: Callable[..., Any], x: Any, snapshot: 
     The loop runs when a result is needed, each time. Results that are needed together are computed together:
     ``wr.compute(*x)`` or ``wr.persist(*x)``.
 
+    Examples
+    --------
+    >>> import windrow as wr
     >>> wr.fori_loop(0, 10, lambda i, x: x + i, wr.zeros(3)).compute()
     array([45., 45., 45.])
     >>> def smooth(i, x):
@@ -132,6 +135,9 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], x: Any, snaps
     The loop runs when a result is needed, each time. Results that are needed together are computed together:
     ``wr.compute(*x)`` or ``wr.persist(*x)``. Who wants the number of steps carries it along.
 
+    Examples
+    --------
+    >>> import windrow as wr
     >>> x, steps = wr.while_loop(lambda x: x[0].max() < 100, lambda x: (x[0] * 2, x[1] + 1), (wr.arange(4), 0))
     >>> wr.compute(x, steps)
     (array([  0,  64, 128, 192]), np.int64(6))

@@ -63,6 +63,9 @@ def jit(function: Callable[..., Any] | None = None, *, static: int | str | tuple
     not in later calls, and arrays that it takes from outside are what they were. If it writes to arrays from outside,
     or changes lists and dicts that it is given, each call is one of the function itself.
 
+    Examples
+    --------
+    >>> import windrow as wr
     >>> @wr.jit
     ... def step(u, dt):
     ...     return u + dt * (wr.roll(u, 1) - 2 * u + wr.roll(u, -1))

@@ -80,6 +80,9 @@ def scan(
     -----
     Each step adds some nodes to the graph: some 10,000 steps are fine.
 
+    Examples
+    --------
+    >>> import windrow as wr
     >>> carry, ys = wr.scan(lambda c, x: (c + x, c * x), 0.0, wr.arange(1.0, 5.0))
     >>> wr.compute(carry, ys)
     (np.float64(10.0), array([ 0.,  2.,  9., 24.]))
