@@ -36,7 +36,7 @@ def like_scipy(
         signature = _signature(module, name)
 
         def call(*args: Any, **keywords: Any) -> R:
-            find(module, name)
+            find_function(module, name)
             try:
                 bound = signature.bind(*args, **keywords)
             except TypeError as error:
@@ -59,9 +59,9 @@ def like_scipy(
 
 
 def _signature(module: str, name: str) -> inspect.Signature:
-    """Return the signature of SciPy's function; without SciPy, one that takes anything."""
+    """Return the signature of SciPy's function; where the installed SciPy lacks it, one that takes anything."""
     try:
-        signature = inspect.signature(getattr(find(module, name), name))
+        signature = inspect.signature(find_function(module, name))
     except ImportError:
         return inspect.signature(lambda *args, **kwargs: None)
     plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
@@ -85,7 +85,18 @@ def row(
     return decorate(own)
 
 
-def find(module: str, operation: str) -> Any:
+def find_function(module: str, name: str) -> Any:
+    """Return a function of SciPy's; raise where SciPy isn't installed, or is a version without it."""
+    try:
+        return getattr(find_module(module, name), name)
+    except AttributeError:
+        version = importlib.import_module("scipy").__version__
+        raise ImportError(
+            f"{name}: the installed SciPy, {version}, has no scipy.{module}.{name}; expected a version that has it"
+        ) from None
+
+
+def find_module(module: str, operation: str) -> Any:
     """Return a module of SciPy's; raise where SciPy isn't installed."""
     try:
         return importlib.import_module(f"scipy.{module}")

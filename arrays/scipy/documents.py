@@ -21,7 +21,7 @@ ShapeError
 DTypeError
     The elements aren't numbers, or have a dtype that SciPy refuses by a TypeError.
 ImportError
-    SciPy is not installed: `pip install "windrow[scipy]"`."""
+    SciPy is not installed: `pip install "windrow[scipy]"`; or its version lacks the function."""
 
 
 def described(about: Mapping[str, str], returns: str, kind: str = "Array", module: str = "") -> Callable[[F], F]:
@@ -32,12 +32,15 @@ def described(about: Mapping[str, str], returns: str, kind: str = "Array", modul
     """
 
     def decorate(function: F) -> F:
-        texts = {**(scipy_texts(module, function.__name__) if module else {}), **about}
+        texts = scipy_texts(module, function.__name__) if module else {}
+        for name, entry in about.items():
+            type_, _, description = entry.partition(": ")
+            texts[name] = type_, description
         text = inspect.cleandoc(function.__doc__ or "")
         words, mark, examples = text.partition(">>>")
         parts = [words.strip(), "Parameters\n----------"]
         for name, parameter in inspect.signature(function).parameters.items():
-            type_, _, description = texts.get(name, "object: As in SciPy.").partition(": ")
+            type_, description = texts.get(name, ("object", "As in SciPy."))
             starred = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
             parts[-1] += f"\n{starred}{name} : {type_}\n    {description}"
         parts.append(f"Returns\n-------\n{kind}\n    {returns}")
@@ -49,11 +52,11 @@ def described(about: Mapping[str, str], returns: str, kind: str = "Array", modul
     return decorate
 
 
-def scipy_texts(module: str, name: str) -> dict[str, str]:
-    """Return "type: text" for each argument that SciPy's document has; none where SciPy isn't installed."""
+def scipy_texts(module: str, name: str) -> dict[str, tuple[str, str]]:
+    """Return type and text of each argument that SciPy's document has; none where SciPy has no such function."""
     try:
         function = getattr(importlib.import_module(f"scipy.{module}"), name)
-    except ModuleNotFoundError:
+    except (ModuleNotFoundError, AttributeError):
         return {}
     _, _, rest = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")
     section, *_ = re.split(r"\n\n[A-Z][\w ]*\n---", rest)
@@ -64,5 +67,5 @@ def scipy_texts(module: str, name: str) -> dict[str, str]:
         head, _, description = entry.partition("\n")
         names, mark, type_ = (part.strip() for part in head.partition(":"))
         for each in names.split(",") if mark else ():
-            texts[each.strip(" *")] = f"{type_}: {description.strip()}"
+            texts[each.strip(" *")] = type_, description.strip()
     return texts

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import ArgumentError, bad
-from ....workers.kernels.blocks.scipy.ndimage import find as find_function
+from ....workers.kernels.blocks.scipy.ndimage import scipy_function
 from ...base import check_axis
 from ...user_functions.map_blocks import map_blocks
 from ...user_functions.overlap import map_overlap
-from ..bridge import attempt, find, like_scipy, numbers, plain_value
+from ..bridge import attempt, find_function, like_scipy, numbers, plain_value
 from .local import ABOUT, ROUND, footprint_reach, modes, output_dtype, read_reach
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class ScipyCall:
 
     def __call__(self, block: Any) -> Any:
         """Call it with a block."""
-        return find_function(f"ndimage.{self.name}")(block, **self.keywords)
+        return scipy_function(f"ndimage.{self.name}")(block, **self.keywords)
 
 
 documented = like_scipy(
@@ -86,5 +86,5 @@ def _dtype(name: str, x: Array, function: Any, output: OutLike, keywords: dict[s
     if not callable(function):
         raise ArgumentError(bad(name, "function", function, "a function"))
     output_dtype(name, output)
-    attempt(name, getattr(find("ndimage", name), name), np.ones((0,) * x.ndim), function=function, **keywords)
+    attempt(name, find_function("ndimage", name), np.ones((0,) * x.ndim), function=function, **keywords)
     return x.dtype if output is None else np.dtype(output)

@@ -14,7 +14,7 @@ from ...base import as_array, check_axis, check_shape, few
 from ...chunking.rechunk import regrid
 from ...execution.deferred import defer
 from ...ops.elementwise.functions import astype
-from ..bridge import attempt, find, like_scipy, numbers, settled
+from ..bridge import attempt, find_function, find_module, like_scipy, numbers, settled
 from .local import ABOUT, result_dtype
 from .windows import at_places, interpolate, of_nothing, prepare
 
@@ -117,7 +117,7 @@ def rotate(name: str, arguments: dict[str, Any]) -> Array:
     if len(plane) != 2 or plane[0] == plane[1]:
         raise ArgumentError(bad(name, "axes", axes, "two axes"))
     x, dtype = _begin(name, arguments | {"axes": tuple(plane)})
-    special = find("special", name)
+    special = find_module("special", name)
     c, s = float(special.cosdg(angle)), float(special.sindg(angle))
     if not math.isfinite(c):
         raise ArgumentError(bad(name, "angle", angle, "a finite number"))
@@ -165,7 +165,7 @@ def _begin(name: str, arguments: dict[str, Any]) -> tuple[Array, np.dtype[Any]]:
     options = {key: value for key, value in arguments.items() if key != "input"}
     options["output"] = result_dtype(name, x, options["output"])
     small = np.ones((2,) * x.ndim, x.dtype)
-    trial = attempt(name, getattr(find("ndimage", name), name), small, **dict(settled(name, options)))
+    trial = attempt(name, find_function("ndimage", name), small, **dict(settled(name, options)))
     dtype: np.dtype[Any] = trial.dtype.newbyteorder("=")  # as all that is computed here
     return x, dtype
 

@@ -15,7 +15,7 @@ from ...base import as_array, make
 from ...execution.deferred import defer
 from ...ops.elementwise.functions import astype
 from ...ops.reductions.extremes import max as greatest
-from ..bridge import find, numbers
+from ..bridge import find_function, find_module, numbers
 from ..documents import described
 from .groups import Measured
 from .local import ABOUT, output_dtype
@@ -63,7 +63,7 @@ def label(input: ArrayLike, structure: ArrayLike | None = None, output: OutLike 
 
 def _structure(structure: ArrayLike | None, ndim: int) -> Numbers:
     if structure is None:
-        return np.asarray(find("ndimage", "label").generate_binary_structure(ndim, 1))
+        return np.asarray(find_module("ndimage", "label").generate_binary_structure(ndim, 1))
     mask = np.array(as_array("label", "structure", structure).compute(), bool)
     if mask.ndim != ndim or any(n != 3 for n in mask.shape):
         raise ShapeError(bad("label", "structure", mask.shape, f"three along each of {ndim} axes"))
@@ -182,8 +182,7 @@ def generate_binary_structure(rank: int, connectivity: int) -> Numbers:
            [1, 1, 1],
            [0, 1, 0]])
     """
-    module = find("ndimage", "generate_binary_structure")
-    return np.asarray(module.generate_binary_structure(rank, connectivity))
+    return np.asarray(find_function("ndimage", "generate_binary_structure")(rank, connectivity))
 
 
 @described({}, "A NumPy array of bool; with `origin` also the new origin.", "numpy.ndarray or tuple", "ndimage")
@@ -194,5 +193,4 @@ def iterate_structure(structure: ArrayLike | None, iterations: int, origin: obje
     >>> wr.ndimage.iterate_structure([1, 1, 1], 2).astype(int)
     array([1, 1, 1, 1, 1])
     """
-    module = find("ndimage", "iterate_structure")
-    return module.iterate_structure(np.asarray(structure), iterations, origin)
+    return find_function("ndimage", "iterate_structure")(np.asarray(structure), iterations, origin)

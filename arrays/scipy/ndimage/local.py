@@ -19,7 +19,7 @@ from ....workers.kernels.blocks.scipy.ndimage import Filter
 from ...base import ArrayBase, as_array, check_axis, check_dtype, make
 from ...chunking.halo import with_halo
 from ...chunking.rechunk import regrid
-from ..bridge import attempt, find, like_scipy, numbers, row, settled
+from ..bridge import attempt, find_function, like_scipy, numbers, row, settled
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -69,7 +69,6 @@ def filter_locally(name: str, arguments: dict[str, Any], reach: Reacher, beside:
     beside : tuple of str
         Arguments that are arrays in the shape of the first, or None.
     """
-    module = find("ndimage", name)
     arguments = dict(arguments)
     x = numbers(name, "input", arguments.pop("input"))
     if "output" in arguments:
@@ -81,7 +80,7 @@ def filter_locally(name: str, arguments: dict[str, Any], reach: Reacher, beside:
     small = np.ones((1,) * x.ndim, x.dtype)
     dtype = attempt(
         name,
-        getattr(module, name),
+        find_function("ndimage", name),
         small,
         **dict(keywords),
         **{n: np.ones((1,) * x.ndim, a.dtype) for n, a in more.items()},

@@ -22,7 +22,7 @@ from ...base import check_axis, make
 from ...chunking.coalesce import merge_small_chunks
 from ...chunking.halo import with_halo
 from ...numpy_signal.padding import pad
-from ..bridge import attempt, find, like_scipy, numbers, settled
+from ..bridge import attempt, find_function, like_scipy, numbers, settled
 from .local import ABOUT, result_dtype
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _try(name: str, x: Array, given: dict[str, Any]) -> np.dtype[Any]:
     """Return the result's dtype; what SciPy doesn't take is told now."""
     keywords = dict(settled(name, given | {"output": result_dtype(name, x, given["output"])}))
     dtype: np.dtype[Any] = attempt(
-        name, getattr(find("ndimage", name), name), np.ones((2,) * x.ndim, x.dtype), **keywords
+        name, find_function("ndimage", name), np.ones((2,) * x.ndim, x.dtype), **keywords
     ).dtype
     return dtype
 

@@ -9,7 +9,7 @@ import numpy as np
 from ....graph.errors import ArgumentError, bad
 from ....graph.kinds.mapping import BlockFunction
 from ...base import make
-from ..bridge import attempt, find, like_scipy, numbers, row, settled, whole
+from ..bridge import attempt, find_function, like_scipy, numbers, row, settled, whole
 from .local import ABOUT, output_dtype
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _make_whole(name: str, arguments: dict[str, Any], dtype: DTypeLike = None) -
     keywords = settled(name, arguments)
     if dtype is None:
         small = np.ones((2,) * x.ndim, x.dtype)
-        dtype = attempt(name, getattr(find("ndimage", name), name), small, **dict(keywords)).dtype
+        dtype = attempt(name, find_function("ndimage", name), small, **dict(keywords)).dtype
     op = BlockFunction("scipy.ndimage:whole", (f"ndimage.{name}", keywords, np.dtype(dtype).str))
     return make(op, [x], x.expr.grid, dtype)
 

@@ -17,7 +17,7 @@ from ...chunking.rechunk import regrid
 from ...ops.elementwise.ufuncs import conjugate
 from ...ops.moves.axis_moves import move
 from ...ops.moves.taking import flip
-from ..bridge import attempt, find, like_scipy, numbers, row
+from ..bridge import attempt, find_function, like_scipy, numbers, row
 
 if TYPE_CHECKING:
     from ...array import Array
@@ -94,7 +94,7 @@ def _convolve(
     if x.ndim != v.ndim:
         raise ShapeError(bad(name, "in2", v.shape, f"an array with as many axes as in1, {x.ndim}"))
     kernel = kernel or name
-    function = getattr(find("signal", name), kernel)
+    function = find_function("signal", kernel)
     if x.ndim == 0:
         product: Array = x * v
         return product

@@ -13,7 +13,7 @@ from ....graph.errors import ArgumentError, bad
 from ....graph.kinds.mapping import BlockFunction
 from ...base import check_axis, make
 from ...chunking.rechunk import regrid
-from ..bridge import attempt, find, like_scipy, numbers, plain_value, row, settled
+from ..bridge import attempt, find_function, like_scipy, numbers, plain_value, row, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,7 +45,7 @@ def try_line(
     sizes = [np.size(v) if isinstance(v, np.ndarray | tuple) else abs(v) for v in keywords.values() if _counts(v)]
     length = shape[at] if full else min(shape[at], SHORT + 4 * max(sizes, default=0))
     ones = {n: np.ones(tuple(length if i == at else m for i, m in enumerate(shape)), d) for n, d in dtypes.items()}
-    return attempt(name, getattr(find("signal", name), name), **ones, **keywords), length
+    return attempt(name, find_function("signal", name), **ones, **keywords), length
 
 
 def _counts(value: object) -> bool:

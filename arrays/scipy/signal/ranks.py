@@ -10,7 +10,7 @@ import numpy as np
 from ....graph.arguments import is_integer
 from ....graph.errors import ArgumentError, bad
 from ...ops.moves.stacking import atleast_1d
-from ..bridge import attempt, find, like_scipy, numbers, plain_value
+from ..bridge import attempt, find_function, like_scipy, numbers, plain_value
 from ..ndimage.filters import rank_filter
 
 if TYPE_CHECKING:
@@ -56,4 +56,4 @@ def order_filter(name: str, arguments: dict[str, Any]) -> Array:
 
 def _try_on_one_element(name: str, x: Array, *arguments: Any) -> None:
     """Raise now, under the function's name, what SciPy raises for a dtype or arguments."""
-    attempt(name, getattr(find("signal", name), name), np.ones((1,) * x.ndim, x.dtype), *arguments)
+    attempt(name, find_function("signal", name), np.ones((1,) * x.ndim, x.dtype), *arguments)

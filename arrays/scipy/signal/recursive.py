@@ -16,7 +16,7 @@ from ...ops.elementwise.functions import astype
 from ...ops.moves.axis_moves import moveaxis
 from ...ops.moves.broadcasting import broadcast_to
 from ...ops.moves.joining import concatenate
-from ..bridge import attempt, find, numbers, own
+from ..bridge import attempt, find_function, numbers, own
 from ..documents import described
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def lfilter(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayL
     samples = [np.ones((size,) * states[0].ndim, states[0].dtype)] if states else []
     small = np.ones((1,) * signal.ndim, signal.dtype)
     state = np.ones(tuple(size if i == at else 1 for i in range(signal.ndim)), samples[0].dtype) if states else None
-    trial = attempt("lfilter", find("signal", "lfilter").lfilter, over, under, small, at, state)
+    trial = attempt("lfilter", find_function("signal", "lfilter"), over, under, small, at, state)
     dtype = np.asarray(trial[0] if states else trial).dtype
     shape = tuple(size if i == at else n for i, n in enumerate(signal.shape))
     if states and not _fits(states[0].shape, shape, at):
@@ -74,7 +74,7 @@ def sosfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayLike | None =
     sections = own(np.atleast_2d(np.asarray(sos)))
     count = len(sections)
     small = np.ones((1,) * signal.ndim, signal.dtype)
-    dtype = np.asarray(attempt("sosfilt", find("signal", "sosfilt").sosfilt, sections.copy(), small, at)).dtype
+    dtype = np.asarray(attempt("sosfilt", find_function("signal", "sosfilt"), sections.copy(), small, at)).dtype
     states = []
     if zi is not None:
         initial = as_array("sosfilt", "zi", zi)

@@ -13,7 +13,7 @@ from ....graph.chunks.positions import Runs
 from ....graph.kinds.mapping import BlockFunction
 from ...base import check_axis, make
 from ...ops.moves.axis_moves import move
-from ..bridge import attempt, find, like_scipy, numbers, settled
+from ..bridge import attempt, find_function, like_scipy, numbers, settled
 from .lines import ABOUT, SHORT, along, try_line
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def welch(name: str, arguments: dict[str, Any]) -> tuple[Any, Array]:
     size = _length(arguments, signal.shape[at])
     options = {key: value for key, value in arguments.items() if key not in ("x", "axis", "average")}
     options["noverlap"] = size // 2 if options["noverlap"] is None else options["noverlap"]
-    attempt(name, find("signal", name).welch, np.ones(size, signal.dtype), **dict(settled(name, options)))
+    attempt(name, find_function("signal", "welch"), np.ones(size, signal.dtype), **dict(settled(name, options)))
     segmented = options | {"x": signal, "axis": at, "mode": "psd", "nperseg": size}
     freqs, _, spectra = _segments(name, segmented)
     return freqs, spectra.mean(axis=-1)
@@ -156,7 +156,7 @@ def _segments(name: str, arguments: dict[str, Any]) -> tuple[Any, int, Array]:
     signal = numbers(name, "x", arguments["x"])
     at = check_axis(name, arguments["axis"], signal.ndim)
     n = signal.shape[at]
-    function = find("signal", name).spectrogram
+    function = find_function("signal", "spectrogram")
     keywords = dict(settled(name, {key: value for key, value in arguments.items() if key not in ("x", "axis")}))
     size = _length(arguments, n)
     freqs, _, sample = attempt(name, function, np.ones(min(n, 2 * size), signal.dtype), **keywords)

@@ -10,7 +10,7 @@ from ....graph.errors import ArgumentError, ShapeError, bad
 from ...base import as_array
 from ...ops.elementwise.functions import clip, where
 from ...ops.elementwise.ufuncs import absolute, logical_or, sqrt
-from ..bridge import find
+from ..bridge import find_module
 from ..documents import described
 from .samples import ABOUT, Sample, check_alternative, refuse_other, same_lengths
 from .shapes import kurtosis, skew
@@ -79,7 +79,7 @@ tested = described(ABOUT, "`statistic` and `pvalue`: lazy, without the axes.", "
 
 def _student(name: str, t: Array, df: Any, alternative: str) -> Array:
     """Return p-values of Student's distribution."""
-    stdtr = find("special", name).stdtr
+    stdtr = find_module("special", name).stdtr
     p_values: Array = (
         stdtr(df, t)
         if alternative == "less"
@@ -213,7 +213,7 @@ def f_oneway(
     within: Any = sum(s.moment(2) * s.n for s in each)
     first = each[0]
     statistic = (between / (groups - 1)) / (within / (total - groups))
-    p = find("special", "f_oneway").fdtrc(float(groups - 1), float(total - groups), statistic)
+    p = find_module("special", "f_oneway").fdtrc(float(groups - 1), float(total - groups), statistic)
     return SignificanceResult(first.settle(statistic, keepdims), first.settle(p, keepdims))
 
 
@@ -283,7 +283,7 @@ def _divergence(
 ) -> SignificanceResult:
     if not isinstance(ddof, int | float):
         raise ArgumentError(bad(name, "ddof", ddof, "a number"))
-    special = find("special", name)
+    special = find_module("special", name)
     seen = Sample(name, "f_obs", f_obs, axis, policy)
     x = seen.x
     if f_exp is None:
@@ -338,7 +338,7 @@ def pearsonr(
         p = where(np.isnan(r), r, 1.0)
         r = where(np.isnan(r), r, np.round(r))
     else:
-        beta = find("special", "pearsonr").betainc
+        beta = find_module("special", "pearsonr").betainc
         below, above = beta(half, half, (r + 1) / 2), beta(half, half, (1 - r) / 2)
         p = (
             below
@@ -418,5 +418,5 @@ def jarque_bera(
     s = skew(sample.x, sample.axes, keepdims=True)
     k = kurtosis(sample.x, sample.axes, keepdims=True)
     statistic = sample.n / 6.0 * (s**2 + k**2 / 4)
-    p = find("special", "jarque_bera").chdtrc(2.0, statistic)
+    p = find_module("special", "jarque_bera").chdtrc(2.0, statistic)
     return SignificanceResult(sample.settle(statistic, keepdims), sample.settle(p, keepdims))

@@ -9,7 +9,7 @@ from ...base import as_array, few
 from ...ops.elementwise.functions import astype, where
 from ...ops.elementwise.ufuncs import exp, log, sqrt
 from ...sorting.quantiles import percentile
-from ..bridge import find
+from ..bridge import find_module
 from ..documents import described
 from .samples import ABOUT, Sample, nan_where
 
@@ -183,7 +183,7 @@ def entropy(
     """
     if base is not None and base <= 0:
         raise ArgumentError(bad("entropy", "base", base, "a positive number"))
-    special = find("special", "entropy")
+    special = find_module("special", "entropy")
     sample = Sample("entropy", "pk", pk, axis, nan_policy)
     p = sample.x / sample.x.sum(axis=sample.axes, keepdims=True)
     if qk is None:

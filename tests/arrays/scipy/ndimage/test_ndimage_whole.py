@@ -1,4 +1,4 @@
-"""What needs a whole array, or a function of the user's own, is as in SciPy; several chunks are refused, by name."""
+"""What needs a whole array is as in SciPy; several chunks are refused, by name."""
 
 from __future__ import annotations
 
@@ -31,27 +31,6 @@ def test_whole_arrays(name):
         getattr(wr.ndimage, name)(wr.from_array(A, chunks=5), *args, **keywords)
 
 
-def spread(near, scale=1):
-    return (near.max() - near.min()) * scale
-
-
-def sums(line, out):
-    out[...] = line[:-2] + line[2:]
-
-
-@pytest.mark.parametrize("mode", ["reflect", "constant", "wrap", ["wrap", "nearest"]], ids=str)
-def test_functions_of_neighbours(mode):
-    same("ndimage", "generic_filter", [A], (4, 5), spread, 3, mode=mode)
-    same("ndimage", "generic_filter", [A], (4, 5), spread, footprint=np.eye(3), origin=(1, 0), mode=mode)
-    same("ndimage", "generic_filter", [A], (4, 5), spread, 2, mode=mode, extra_keywords={"scale": 2}, output="f4")
-    if isinstance(mode, str):
-        same("ndimage", "generic_filter1d", [A], (4, 5), sums, 3, 0, mode=mode)
-
-
 def test_what_is_refused():
-    with pytest.raises(wr.ArgumentError, match="generic_filter: argument 'function'"):
-        wr.ndimage.generic_filter(wr.ones(3), 5, 3)
-    with pytest.raises(wr.WindrowError, match="generic_filter"):
-        wr.ndimage.generic_filter(wr.ones(3), spread)
     with pytest.raises(wr.ArgumentError, match="distance_transform_edt: indices"):
         wr.ndimage.distance_transform_edt(wr.ones(3), return_indices=True)

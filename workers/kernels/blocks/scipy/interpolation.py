@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .ndimage import find
+from .ndimage import scipy_function
 
 Array = np.ndarray[Any, Any]
 ENDLESS = ("nearest", "grid-constant")
@@ -145,7 +145,7 @@ def interpolated(window: Array, *rest: Any) -> Array:
     with np.errstate(all="ignore"):
         for index in np.ndindex(*output.shape[: len(others)]):
             plane = planes[index]
-            output[index] = find("ndimage.map_coordinates")(
+            output[index] = scipy_function("ndimage.map_coordinates")(
                 plane, into, output=dtype, order=how.order, mode="nearest", prefilter=False
             )
             if outside.any():
@@ -156,7 +156,7 @@ def interpolated(window: Array, *rest: Any) -> Array:
 def _beyond(dtype: np.dtype[Any], how: Spline) -> Any:
     """Return `cval` in the result's dtype, as SciPy rounds it."""
     nothing = np.zeros(1, np.complex128 if dtype.kind == "c" else np.float64)
-    return find("ndimage.map_coordinates")(
+    return scipy_function("ndimage.map_coordinates")(
         nothing, [[-9.0]], output=np.dtype(how.output), order=0, mode="constant", cval=how.cval, prefilter=False
     )[0]
 

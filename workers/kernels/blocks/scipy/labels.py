@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .ndimage import find
+from .ndimage import scipy_function
 
 Array = np.ndarray[Any, Any]
 Where = tuple[slice, ...]
@@ -18,7 +18,7 @@ def label_whole(x: Array, structure: Array, dtype: str) -> Array:
     if 0 in x.shape:
         return np.zeros(x.shape, dtype)
     try:
-        return np.asarray(find("ndimage.label")(x, structure, np.dtype(dtype))[0])
+        return np.asarray(scipy_function("ndimage.label")(x, structure, np.dtype(dtype))[0])
     except RuntimeError as error:
         raise ValueError(f"label: argument 'output' is {np.dtype(dtype)}; expected more bits ({error})") from error
 
@@ -27,7 +27,7 @@ def label_apart(x: Array, structure: Array, shape: tuple[int, ...], dtype: np.dt
     """Label a block: each connected part by a number that no other block has, in the order of their first places."""
     if 0 in x.shape:
         return np.zeros(x.shape, dtype)
-    labels = np.asarray(find("ndimage.label")(x, structure, dtype)[0])
+    labels = np.asarray(scipy_function("ndimage.label")(x, structure, dtype)[0])
     labels += (labels > 0) * dtype.type(_count_before(where, shape))
     return labels
 

@@ -28,7 +28,7 @@ class Filter:
     dtype: str
 
 
-def find(name: str) -> Any:
+def scipy_function(name: str) -> Any:
     """Return a function by "module.name" in SciPy."""
     module, _, own = name.rpartition(".")
     return getattr(importlib.import_module(f"scipy.{module}"), own)
@@ -48,7 +48,7 @@ def filtered(*blocks: Any, where: Where) -> Array:
     named = writable(how.keywords) | dict(zip(how.names, more, strict=True))
     rowed = x.ndim == 1 and how.function in RANKED and _needs_row(x, named)
     with np.errstate(all="ignore"):
-        output = _ranked(x, how.function, named) if rowed else np.asarray(find(how.function)(x, **named))
+        output = _ranked(x, how.function, named) if rowed else np.asarray(scipy_function(how.function)(x, **named))
     return trim(output, how, where)
 
 
@@ -60,7 +60,9 @@ def spline_lines(x: Array, axes: tuple[int, ...], how: Filter, where: Where) -> 
     filtered = x.astype(how.dtype) if not axes else x
     with np.errstate(all="ignore"):
         for axis in axes:
-            filtered = find(how.function)(filtered, axis=axis, output=np.dtype(how.dtype), **dict(how.keywords))
+            filtered = scipy_function(how.function)(
+                filtered, axis=axis, output=np.dtype(how.dtype), **dict(how.keywords)
+            )
     return trim(filtered, how, where)
 
 
@@ -89,7 +91,7 @@ def _ranked(x: Array, name: str, named: dict[str, Any]) -> Array:
         "mode": mode if isinstance(mode, str) else mode[0],
     }
     keywords["axes"] = None
-    return np.asarray(find(name)(x[None], **keywords)[0])
+    return np.asarray(scipy_function(name)(x[None], **keywords)[0])
 
 
 def trim(made: Array, how: Filter, where: Where) -> Array:
@@ -104,4 +106,4 @@ def trim(made: Array, how: Filter, where: Where) -> Array:
 def whole(x: Array, name: str, keywords: Keywords, dtype: str) -> Array:
     """Call a function of a whole array."""
     with np.errstate(all="ignore"):
-        return np.asarray(find(name)(x, **writable(keywords)), dtype, order="C")
+        return np.asarray(scipy_function(name)(x, **writable(keywords)), dtype, order="C")

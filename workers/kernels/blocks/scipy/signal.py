@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .ndimage import find, writable
+from .ndimage import scipy_function, writable
 
 Array = np.ndarray[Any, Any]
 Where = tuple[slice, ...]
@@ -20,7 +20,7 @@ def lines(*args: Any) -> Array:
         return np.zeros(tuple(b if n is None else n for n, b in zip(shape, blocks[0].shape, strict=True)), dtype)
     named = writable(keywords) | dict(zip(names, blocks, strict=True))
     with np.errstate(all="ignore"):
-        results = find(f"signal.{name}")(**named)
+        results = scipy_function(f"signal.{name}")(**named)
     return np.asarray(results if part is None else results[part], dtype, order="C")
 
 
@@ -38,7 +38,7 @@ def convolved(
     """Convolve a window with a kernel: the block's part of all points, which the window begins before."""
     if 0 in x.shape or 0 in v.shape:
         return np.zeros(tuple(w.stop - w.start for w in where), dtype)
-    convolution = np.asarray(find(f"signal.{name}")(x, v, "full", **dict(keywords)))
+    convolution = np.asarray(scipy_function(f"signal.{name}")(x, v, "full", **dict(keywords)))
     cut = [slice(None)] * convolution.ndim
     for axis, offset in zip(axes, offsets, strict=True):
         first = where[axis].start + offset
@@ -49,7 +49,7 @@ def convolved(
 
 def lfilter(x: Array, state: Array, b: Array, a: Array, axis: int) -> Array:
     """Filter a block from a state on; the state behind it follows it along the axis."""
-    filtered, after = find("signal.lfilter")(b, a, x, axis, state)
+    filtered, after = scipy_function("signal.lfilter")(b, a, x, axis, state)
     return np.concatenate([filtered, after], axis)
 
 
@@ -57,7 +57,7 @@ def sosfilt(x: Array, state: Array, sos: Array, axis: int) -> Array:
     """Filter a block by sections from their states on; the states behind it follow it along the axis."""
     sections = np.moveaxis(state, axis, 0).reshape((len(sos), 2, *np.moveaxis(state, axis, 0).shape[1:]))
     initial_state = np.moveaxis(sections, 1, axis + 1)
-    filtered, after = find("signal.sosfilt")(sos.copy(), x, axis, np.ascontiguousarray(initial_state))
+    filtered, after = scipy_function("signal.sosfilt")(sos.copy(), x, axis, np.ascontiguousarray(initial_state))
     after = np.moveaxis(after, axis + 1, 1)
     flat = np.moveaxis(after.reshape((-1, *after.shape[2:])), 0, axis)
     return np.concatenate([filtered, flat], axis)
@@ -67,5 +67,5 @@ def segments(x: Array, name: str, keywords: Keywords, dtype: str, freqs: int, *,
     """Return the spectra of a block's segments, along a last axis."""
     if 0 in x.shape:
         return np.zeros(tuple(w.stop - w.start for w in where), dtype)
-    *_, spectra = find(f"signal.{name}")(x, **writable(keywords))
+    *_, spectra = scipy_function(f"signal.{name}")(x, **writable(keywords))
     return np.asarray(spectra, dtype, order="C")
