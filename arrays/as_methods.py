@@ -35,6 +35,7 @@ def method(function: F) -> F:
     unquote_annotations(of)
     copied = FunctionType(of.__code__, of.__globals__, of.__name__, of.__defaults__, of.__closure__)
     copied.__kwdefaults__, copied.__annotations__, copied.__module__ = of.__kwdefaults__, of.__annotations__, __name__
+    copied.__qualname__ = of.__qualname__
     vars(copied).update(vars(of))  # what it was decorated with: its name in plans goes by that
     signature = inspect.signature(of)
     array, *rest = signature.parameters.values()

@@ -6,7 +6,8 @@ any more is given up by the same walk. A slab is freed only when no task that ru
 counts only for the batch it was given out as.
 
 A persisted array keeps the records that it was made from, so that a lost chunk can be computed again, however long
-its history is. Nothing but a rank's death looks at all of them.
+its history is. Planning doesn't look at them. A rank's death looks at the records that have slabs, whose tasks wait or
+run, or that are wanted, and walks back from there only as far as chunks are missing.
 """
 
 from __future__ import annotations

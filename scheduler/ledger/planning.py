@@ -35,7 +35,11 @@ def never() -> bool:
 def demand(
     need: dict[StageRecord, Mask], active: dict[StageRecord, None], stop: Callable[[], bool]
 ) -> tuple[dict[StageRecord, Index], list[StageRecord]]:
-    """Have tasks wait that are needed, and what these need; return them, and those of their records that had no others.
+    """Plan the tasks that are needed, and what they read; return them, and those of their records that had no others.
+
+    This picks what is computed, the first time and again after a death: of what is needed, tasks that are `RELEASED` or
+    `LOST` become `WAITING`, and what these read is needed, too. The walk ends at tasks that are `STORED`, and at those
+    that are planned already: `WAITING`, `READY` or `RUNNING`.
 
     `need` is used up, `active` gets the records. Readers come before their inputs.
 
@@ -53,8 +57,8 @@ def demand(
         mask = need.pop(record)
         if record.stage.gang is not None:
             mask |= mask.any()
-        tasks = np.flatnonzero(mask & (record.state != ChunkState.STORED))
-        tasks = tasks[(record.state[tasks] == ChunkState.RELEASED) | (record.state[tasks] == ChunkState.LOST)]
+        absent = (record.state == ChunkState.RELEASED) | (record.state == ChunkState.LOST)
+        tasks = np.flatnonzero(mask & absent)
         if not len(tasks):
             continue
         if stop():
@@ -69,14 +73,14 @@ def demand(
         for edge in record.inputs:
             other, items = edge.record, edge.reads.of(tasks)
             add_each(other.readers_left, items, 1)
-            absent = other.state[items] != ChunkState.STORED
-            if absent.any():
+            missing = other.state[items] != ChunkState.STORED
+            if missing.any():
                 row = np.repeat(np.arange(len(tasks)), edge.reads.lengths[tasks])
-                add_each(record.inputs_missing, tasks[row[absent]], 1)
+                add_each(record.inputs_missing, tasks[row[missing]], 1)
                 if other not in need:
                     need[other] = np.zeros(other.ntasks, bool)
                     heappush(order, (-other.number, other))
-                need[other][items[absent]] = True
+                need[other][items[missing]] = True
     return fresh, begun
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import DTypeError, bad
-from ....graph.keyword_hints import refuse
 from ...base import as_array, check_axis
 from ..docstrings import OPS
 from ..elementwise.ufuncs import subtract
@@ -40,7 +39,6 @@ def min(
     keepdims: bool = False,
     initial: Any = np._NoValue,
     where: Any = True,
-    **unknown: Any,
 ) -> Array:
     """Return the least element over axes.
 
@@ -73,7 +71,6 @@ def min(
     >>> wr.min(wr.array([3, 1, 2], chunks=2)).compute()
     np.int64(1)
     """
-    refuse("min", unknown, ["axis", "out", "keepdims", "initial", "where"])
     least = reduce_from("min", a, axis, dtype_by_out(a, None, out), keepdims, initial, where)
     return deliver_reduced("min", least, out)  # type: ignore[no-any-return]
 
@@ -86,7 +83,6 @@ def max(
     keepdims: bool = False,
     initial: Any = np._NoValue,
     where: Any = True,
-    **unknown: Any,
 ) -> Array:
     """Return the greatest element over axes.
 
@@ -103,7 +99,6 @@ def max(
     >>> wr.max(wr.zeros((2, 0)), axis=1, initial=1).compute()
     array([1., 1.])
     """
-    refuse("max", unknown, ["axis", "out", "keepdims", "initial", "where"])
     greatest = reduce_from("max", a, axis, dtype_by_out(a, None, out), keepdims, initial, where)
     return deliver_reduced("max", greatest, out)  # type: ignore[no-any-return]
 
@@ -142,9 +137,7 @@ def ptp(a: ArrayLike, axis: Axes = None, out: OutLike = None, keepdims: bool = F
     return deliver("ptp", subtract(greatest, least), out)  # type: ignore[no-any-return]
 
 
-def argmin(
-    a: ArrayLike, axis: int | None = None, out: OutLike = None, *, keepdims: bool = False, **unknown: Any
-) -> Array:
+def argmin(a: ArrayLike, axis: int | None = None, out: OutLike = None, *, keepdims: bool = False) -> Array:
     """Return the position of the least element along an axis.
 
     Parameters
@@ -177,13 +170,10 @@ def argmin(
     >>> wr.argmin(wr.array([[3, 1], [0, 2]]), axis=1).compute()
     array([1, 0])
     """
-    refuse("argmin", unknown, ["axis", "out", "keepdims"])
     return deliver_positions("argmin", position_of("argmin", a, axis, keepdims), out)  # type: ignore[no-any-return]
 
 
-def argmax(
-    a: ArrayLike, axis: int | None = None, out: OutLike = None, *, keepdims: bool = False, **unknown: Any
-) -> Array:
+def argmax(a: ArrayLike, axis: int | None = None, out: OutLike = None, *, keepdims: bool = False) -> Array:
     """Return the position of the greatest element along an axis.
 
     {Parameters, Returns, Raises of argmin}
@@ -197,7 +187,6 @@ def argmax(
     >>> wr.argmax(wr.arange(10, chunks=3)).compute()
     np.int64(9)
     """
-    refuse("argmax", unknown, ["axis", "out", "keepdims"])
     return deliver_positions("argmax", position_of("argmax", a, axis, keepdims), out)  # type: ignore[no-any-return]
 
 
@@ -218,7 +207,6 @@ def any(
     keepdims: bool = False,
     *,
     where: WhereLike = True,
-    **unknown: Any,
 ) -> Array:
     """Tell whether any element over axes is true.
 
@@ -251,7 +239,6 @@ def any(
     >>> wr.any(x > 4, axis=1).compute()
     array([False,  True])
     """
-    refuse("any", unknown, ["axis", "out", "keepdims", "where"])
     holds = reduce_from("any", a, axis, None, keepdims, np._NoValue, where)
     return deliver_reduced("any", holds, out)  # type: ignore[no-any-return]
 
@@ -264,7 +251,6 @@ def all(
     keepdims: bool = False,
     *,
     where: WhereLike = True,
-    **unknown: Any,
 ) -> Array:
     """Tell whether all elements over axes are true.
 
@@ -285,7 +271,6 @@ def all(
     >>> wr.all(x > 2, axis=1).compute()
     array([False,  True])
     """
-    refuse("all", unknown, ["axis", "out", "keepdims", "where"])
     holds = reduce_from("all", a, axis, None, keepdims, np._NoValue, where)
     return deliver_reduced("all", holds, out)  # type: ignore[no-any-return]
 

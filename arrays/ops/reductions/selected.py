@@ -41,8 +41,8 @@ def reduces_selection(function: F) -> F:
     def either(*args: Any, **keywords: Any) -> Any:
         first = args[0] if args else keywords.get("a")
         if isinstance(first, ArrayBase) and first._unsized is not None and first._unsized.chosen is not None:
-            arguments = signature.bind(*args, **keywords).arguments
-            reduction = _reduce(name, function, first._unsized.chosen, {k: v for k, v in arguments.items() if k != "a"})
+            given = _bind(signature, args, keywords)
+            reduction = None if given is None else _reduce(name, function, first._unsized.chosen, given)
             if reduction is not None:
                 return reduction
         return function(*args, **keywords)
@@ -50,11 +50,20 @@ def reduces_selection(function: F) -> F:
     return cast("F", either)
 
 
+def _bind(signature: inspect.Signature, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments beside the array; None where they don't fit, which the function itself is to tell."""
+    try:
+        arguments = signature.bind(*args, **keywords).arguments
+    except TypeError:
+        return None
+    return {name: value for name, value in arguments.items() if name != "a"}
+
+
 def _reduce(name: str, function: Callable[..., Any], chosen: Chosen, given: dict[str, Any]) -> Any:
     """Return a reduction of a selection; None where it takes more than that, or doesn't go along all of the mask."""
     whole, mask, out = chosen.whole, chosen.mask, given.pop("out", None)
     keepdims, axis = given.pop("keepdims", False), given.pop("axis", None)
-    usual = given.get("where", True) is True and given.get("mean") is None and not given.get("unknown")
+    usual = given.get("where", True) is True and given.get("mean") is None
     if not usual or not isinstance(keepdims, bool) or {whole.dtype.kind, mask.dtype.kind} - KINDS:
         return None
     ndim = len(chosen.shape)

@@ -8,7 +8,6 @@ import numpy as np
 
 from ....graph.arguments import check_flag
 from ....graph.errors import DTypeError, bad
-from ....graph.keyword_hints import refuse
 from ....workers.kernels.reduction import NUMBERS, native
 from ....workers.kernels.reductions import REDUCTIONS
 from ...base import as_array, broadcast_shape, check_dtype
@@ -41,8 +40,6 @@ __all__ = [
     "var",
 ]
 
-_SPREAD = ["axis", "dtype", "out", "ddof", "keepdims", "where", "mean", "correction"]
-
 
 @reduces_selection
 def var(
@@ -56,7 +53,6 @@ def var(
     where: WhereLike = True,
     mean: ArrayLike | None = None,
     correction: float | None = None,
-    **unknown: Any,
 ) -> Array:
     """Return the variance over axes, the mean squared difference from the mean.
 
@@ -109,7 +105,6 @@ def var(
     >>> wr.var(wr.arange(4), ddof=1).compute()
     np.float64(1.6666666666666667)
     """
-    refuse("var", unknown, _SPREAD)
     return find_spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
@@ -125,7 +120,6 @@ def std(
     where: WhereLike = True,
     mean: ArrayLike | None = None,
     correction: float | None = None,
-    **unknown: Any,
 ) -> Array:
     """Return the standard deviation over axes, the square root of the variance.
 
@@ -156,7 +150,6 @@ def std(
     >>> wr.std(wr.array([1.0, 3.0, 1.0, 3.0])).compute()
     np.float64(1.0)
     """
-    refuse("std", unknown, _SPREAD)
     return find_spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 

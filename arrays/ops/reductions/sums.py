@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.arguments import check_flag
-from ....graph.keyword_hints import refuse
 from ....workers.kernels.reductions import REDUCTIONS
 from ...base import as_array
 from ..docstrings import OPS
@@ -46,7 +45,6 @@ def sum(
     keepdims: bool = False,
     initial: Any = np._NoValue,
     where: Any = True,
-    **unknown: Any,
 ) -> Array:
     """Return the sum over axes.
 
@@ -86,7 +84,6 @@ def sum(
     >>> wr.sum(x, where=x > 2, initial=100).compute()
     np.int64(112)
     """
-    refuse("sum", unknown, ["axis", "dtype", "out", "keepdims", "initial", "where"])
     total = reduce_from("sum", a, axis, dtype_by_out(a, dtype, out), keepdims, initial, where)
     return deliver_reduced("sum", total, out)  # type: ignore[no-any-return]
 
@@ -100,7 +97,6 @@ def prod(
     keepdims: bool = False,
     initial: Any = np._NoValue,
     where: Any = True,
-    **unknown: Any,
 ) -> Array:
     """Return the product over axes.
 
@@ -127,13 +123,12 @@ def prod(
     >>> wr.prod(wr.arange(5), where=wr.arange(5) > 0, initial=2).compute()
     np.int64(48)
     """
-    refuse("prod", unknown, ["axis", "dtype", "out", "keepdims", "initial", "where"])
     product = reduce_from("prod", a, axis, dtype_by_out(a, dtype, out), keepdims, initial, where)
     return deliver_reduced("prod", product, out)  # type: ignore[no-any-return]
 
 
 @reduces_selection
-def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """Count the elements that are not zero (True, not empty) over axes.
 
     Parameters
@@ -158,7 +153,6 @@ def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False, **
     >>> wr.count_nonzero(wr.arange(4)).compute()
     np.int64(3)
     """
-    refuse("count_nonzero", unknown, ["axis", "keepdims"])
     return reduce_to("count_nonzero", a, axis, keepdims, None)
 
 
@@ -171,7 +165,6 @@ def mean(
     keepdims: bool = False,
     *,
     where: Any = True,
-    **unknown: Any,
 ) -> Array:
     """Return the arithmetic mean over axes.
 
@@ -212,7 +205,6 @@ def mean(
     >>> wr.mean(x, axis=1).compute()
     array([1., 4.])
     """
-    refuse("mean", unknown, ["axis", "dtype", "out", "keepdims", "where"])
     return find_mean("mean", a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
 
 

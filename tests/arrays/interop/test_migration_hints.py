@@ -47,6 +47,7 @@ def test_names(call, words):
     [
         (lambda: x.sum(axes=0), "sum: argument 'axes' is 0; expected no such keyword, only axis, dtype, out"),
         (lambda: x.sum(axes=0), "did you mean 'axis'?"),
+        (lambda: x[x > 0].sum(axes=0), "sum: argument 'axes' is 0; expected no such keyword, only axis, dtype, out"),
         (lambda: wr.cumsum(x, axes=0), "did you mean 'axis'?"),
         (lambda: x.cumsum(axes=0), "did you mean 'axis'?"),
         (lambda: anything.ones(3, chunk=2), "ones: argument 'chunk' is 2; expected no such keyword"),
@@ -76,6 +77,7 @@ def test_keywords(call, words):
 def test_hints_are_taken_and_say_nothing():
     for found in (x.sum(axis=0, split_every=2), wr.sum(x, 0, split_every=2), anything.nansum(x, 0, split_every=4)):
         np.testing.assert_array_equal(found.compute(), [4.0] * 4)
+    assert x[x > 0].sum(split_every=2).compute() == 16
     assert x.rechunk(4, threshold=2).numblocks == (1, 1)
     assert anything.einsum("ij->", x, split_every=2).compute() == 16
     for words in ({"optimize_graph": False}, {"scheduler": "threads", "num_workers": 2}, {"traverse": False}):

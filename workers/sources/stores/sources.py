@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _one_at_a_time = threading.Lock()  # netCDF's library ends a process in which two threads read
 
 
-def find(label: str, array: Any) -> Any:
+def stand_in_for(label: str, array: Any) -> Any:
     """Return what stands for an array; what needs no such thing is returned as it is."""
     try:
         if is_of(array, "zarr", "Array"):

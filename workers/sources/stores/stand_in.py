@@ -69,6 +69,6 @@ def stand_in(label: str, array: Any) -> Any:
     """Return what stands for an array; what needs no such thing is returned as it is."""
     if not any(kind.__module__.partition(".")[0] in HOMES for kind in type(array).__mro__):
         return array
-    from .sources import find
+    from .sources import stand_in_for
 
-    return find(label, array)
+    return stand_in_for(label, array)
