@@ -14,7 +14,7 @@ from ...graph.kinds.elementwise import Elementwise, NumberInput, Scalar
 from ...graph.kinds.source import Host
 from ...graph.lowering.lower import lower
 from ...graph.lowering.plan_cache import scalars_of
-from ...workers.direct_program import DirectProgram, is_direct, stand_for
+from ...workers.direct import DirectProgram, is_direct, stand_for
 from ..base import runs_in_step, wrap
 from ..execution.deferred import evaluate
 from .tracing import TracedArray, hosted, substitute

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..chunks.axismap import Fixed, Slice, Spread, StridedPlace
 from ..chunks.grid import Axis, Grid
-from ..expr.expr import Expr, walk
+from ..expr.expr import Expr
 from ..kinds.move import Move, Route, join_operands
 from ..kinds.points import PutPoints, last_by_block
 
@@ -30,12 +30,12 @@ MOST_RUNS = 16
 
 
 class Writes:
-    """Finds chains of moves that set elements, in a graph whose users it counts."""
+    """Finds chains of moves that set elements, in a graph of some nodes whose users it counts."""
 
-    def __init__(self, roots: list[Expr], stored: Callable[[str], bool]) -> None:
+    def __init__(self, roots: list[Expr], nodes: list[Expr], stored: Callable[[str], bool]) -> None:
         self._stored = stored
         self._users = Counter(root.token for root in roots)
-        for node in walk(roots, lambda node: stored(node.token)):
+        for node in nodes:
             if not stored(node.token):
                 self._users.update(child.token for child in node.operands)
 

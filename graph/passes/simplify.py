@@ -13,7 +13,7 @@ import numpy as np
 from ..chunks.axismap import AxisMap, Fixed, Slice
 from ..chunks.counted_positions import cut, lead
 from ..chunks.grid import Axis, Grid
-from ..expr.expr import Expr, rewrite, with_operands
+from ..expr.expr import Expr, rewrite, walk, with_operands
 from ..expr.interned import recall, recurs
 from ..few import distinct
 from ..kinds.contraction import Contract
@@ -27,7 +27,7 @@ from .merge_setitems import Writes
 from .push_slices import push_down
 from .shift_boxes import compose
 from .thin_reductions import reduce_in_cells
-from .windows import lift_windows
+from .windows import is_windows, lift_windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,12 +42,14 @@ def simplify(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:
 
     What is stored is not looked into: it is read, not computed.
     """
-    writes = Writes(roots, stored)
+    nodes = list(walk(roots, lambda node: stored(node.token)))
+    writes = Writes(roots, nodes, stored)
+    has_windows = any(map(is_windows, nodes))  # only these make others
     return rewrite(
         roots,
         lambda node: node if stored(node.token) else None,
         lambda node, operands: _simplify_node(node, operands, stored, writes.is_between),
-        lambda node: writes.collect_writes(lift_windows(node, stored)),
+        lambda node: writes.collect_writes(lift_windows(node, stored) if has_windows else node),
     )
 
 

@@ -118,7 +118,7 @@ _layouts: OrderedDict[Hashable, Layouts] = OrderedDict()
 def layouts_of(stage: Stage, fused: FusedKernel) -> Layouts:
     """Return what is kept for stages that read as this one does."""
     loads = [v for v in map(stage.program.values.__getitem__, fused.loads) if isinstance(v, Load)]
-    ways = tuple([(v.access, v.axes, v.dtype, v.full, v.frame and v.frame.axes, v.inputs, _bits(v)) for v in loads])
+    ways = tuple([(v.access, v.axes, v.dtype, v.full, v.frame and v.frame.axes, v.inputs, fill_bytes(v)) for v in loads])
     grids = tuple([grid.axes for grid in stage.input_grids])
     boxes = tuple([v.source for v in find_boxes(stage.program)])
     key = (stage.domain.axes, stage.dtype, ways, grids, boxes)
@@ -132,14 +132,25 @@ def layouts_of(stage: Stage, fused: FusedKernel) -> Layouts:
     return layouts
 
 
-def _bits(value: Load) -> bytes:
+def fill_bytes(value: Load) -> bytes:
     """Return what a move is filled with; equal numbers may have other bits."""
     fill = getattr(value.access, "fill", None)
     return b"" if fill is None else np.asarray(fill).astype(value.dtype).tobytes()
 
 
-def lay_out(frame: Frame, fused: FusedKernel, i: int, out: np.dtype[Any], real: bool) -> BoxTable:
+def lay_out(
+    frame: Frame,
+    fused: FusedKernel,
+    i: int,
+    out: np.dtype[Any],
+    real: bool,
+    strides: Sequence[int] | None = None,
+    spaced: bool = False,
+) -> BoxTable:
     """Return the layout of block i of a frame: with `real` arrays as bases, or whole chunks wherever they lie.
+
+    The result's `strides` in bytes are those of C order, unless others are said. Of a `spaced` kernel the table says
+    strides along the last axis, too.
 
     Raises
     ------
@@ -148,24 +159,26 @@ def lay_out(frame: Frame, fused: FusedKernel, i: int, out: np.dtype[Any], real: 
     """
     bases: list[Base] = [None]
     values = frame.program.values
-    get = _real(frame, bases) if real else _imagined(frame, bases)
+    get = _real(frame, bases) if real else _imagined(frame, bases, spaced)
     inputs = [_parts(frame, number, i, get) for number in fused.loads]
     chosen = [_clip(v, frame.origins[i], frame.shape) for v in find_boxes(frame.program)]
     lo, hi, beside = _cut(frame.shape, [*((p.lo, p.hi) for p in inputs), *chosen])
     columns = []
-    strides = [out.itemsize * math.prod(frame.shape[a + 1 :]) for a in range(len(frame.shape))]
+    if strides is None:
+        strides = [out.itemsize * math.prod(frame.shape[a + 1 :]) for a in range(len(frame.shape))]
     whole = np.array([frame.shape], np.int64)
     result = InputPieces(
-        np.zeros_like(whole), whole, np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([strides]), None
+        np.zeros_like(whole), whole, np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([strides], np.int64), None
     )
     for dtype, parts in [(out, result), *((values[k].dtype, p) for k, p in zip(fused.loads, inputs, strict=True))]:
         base, offset, steps = _place(parts, lo, hi, dtype, bases)
         if ((offset | np.bitwise_or.reduce(steps, 1)) % dtype.itemsize).any():
             raise NotStrided
-        columns.append((base, offset, steps[:, :-1] // dtype.itemsize))
+        columns.append((base, offset, (steps if spaced else steps[:, :-1]) // dtype.itemsize))
     flags = [((first <= lo) & (stop >= hi)).all(1, keepdims=True).astype(np.int64) for first, stop in chosen]
     which = np.stack([base for base, _, _ in columns], 1)
-    rows = np.concatenate([np.stack([o for _, o, _ in columns], 1), hi - lo, *(s for _, _, s in columns), *flags], 1)
+    extents = hi - lo if frame.shape else np.ones((1, 1), np.int64)
+    rows = np.concatenate([np.stack([o for _, o, _ in columns], 1), extents, *(s for _, _, s in columns), *flags], 1)
     return BoxTable(bases, which, rows, beside, out.itemsize)
 
 
@@ -185,7 +198,7 @@ def _real(frame: Frame, bases: list[Base]) -> Get:
 _NOWHERE = np.zeros(64, np.uint8)
 
 
-def _imagined(frame: Frame, bases: list[Base]) -> Get:
+def _imagined(frame: Frame, bases: list[Base], spaced: bool) -> Get:
     """Take pieces of arrays that have the shape of whole chunks, but no elements."""
     known: dict[tuple[int, int], int] = {}
 
@@ -205,7 +218,7 @@ def _imagined(frame: Frame, bases: list[Base]) -> Get:
                 raise NotInPlace
             part = arrange(take_part(whole, piece.take), piece)
         part = np.broadcast_to(part, extents)
-        if not _is_contiguous(part):
+        if not spaced and not _is_contiguous(part):
             raise NotInPlace
         return part, known[number, block], address_of(part) - address_of(_NOWHERE)
 
@@ -231,7 +244,7 @@ def _cut(shape: tuple[int, ...], given: list[tuple[Array, Array]]) -> tuple[Arra
     lo, hi = (
         np.array([*itertools.product(*ends)], np.int64) for ends in ([b[:-1] for b in along], [b[1:] for b in along])
     )
-    return lo, hi, len(along[-1]) - 1
+    return lo, hi, len(along[-1]) - 1 if along else 1
 
 
 def _place(

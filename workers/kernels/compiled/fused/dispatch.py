@@ -61,10 +61,15 @@ class BoundKernel:
 
 def bind(fused: FusedKernel, inputs: int, stage: Stage) -> BoundKernel:
     """Return a stage's kernel, which takes so many inputs: the one that there is of its text."""
-    with _lock:
-        kernel = _kernels.setdefault(fused.text, Kernel(fused.text, inputs))
+    kernel = kernel_of(fused.text, inputs)
     scalars = np.frombuffer(fused.scalars.ljust(8, b"\0"), np.uint8)
     return BoundKernel(fused, kernel, scalars, math.prod(stage.domain.shape) * fused.steps)
+
+
+def kernel_of(text: str, inputs: int) -> Kernel:
+    """Return the kernel that there is of a text."""
+    with _lock:
+        return _kernels.setdefault(text, Kernel(text, inputs))
 
 
 _kernels: dict[str, Kernel] = {}

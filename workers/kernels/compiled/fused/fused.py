@@ -15,7 +15,7 @@ from .....graph.lowering.program import Apply, Load, Program
 from ...interpreter.buffer_plan import plan_for
 from ...interpreter.tile_regions import TILE
 from ..llvm.kernel_cache import ENTRY
-from ..llvm.steps import StepWriter
+from ..llvm.steps import KernelScalar, StepWriter
 from ..llvm.text import DType, NotCompilable
 from .loops import Loops, sums_on_lanes
 
@@ -27,7 +27,8 @@ class FusedKernel:
     `loads` are the numbers of the values that are its inputs, `single` tells which are one element for all
     positions; `steps` is how many loops NumPy would make of it; `scalars` are the bytes of its scalars. `dtype` is
     what it writes: an element for each of the program's, or of a reduction one for each block. `lanes` says that it
-    sums on lanes, which it gives as they are when it is told of no blocks, but of one tile.
+    sums on lanes, which it gives as they are when it is told of no blocks, but of one tile. `constants` tell
+    what each of the scalars of a strided kernel is converted to.
     """
 
     text: str
@@ -37,6 +38,7 @@ class FusedKernel:
     dtype: DType
     lanes: bool
     steps: int
+    constants: tuple[KernelScalar, ...] = ()
 
 
 def compile_fused(program: Program) -> FusedKernel:

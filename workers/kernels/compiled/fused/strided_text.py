@@ -26,15 +26,23 @@ RESULT = -1
 """The result's number among pointers; where it is only moved, the value that is stored has one of its own."""
 
 
-def compile_strided(program: Program) -> FusedKernel:
+def compile_strided(program: Program, spaced: bool = False, plain: bool = False) -> FusedKernel:
     """Return the kernel of an elementwise program that reads at offsets, or rows and columns that are broadcast.
+
+    Parameters
+    ----------
+    program : Program
+    spaced : bool, optional
+        Neighbours along the last axis needn't be neighbours in memory: the table tells strides along that, too.
+    plain : bool, optional
+        Programs that read nothing elsewhere are taken, too, and those of arrays without axes, as of one element.
 
     Raises
     ------
     NotCompilable
         When the program reads otherwise, or has a part that compiled kernels don't take.
     """
-    return _Strided(program).write()
+    return _Strided(program, spaced=spaced, plain=plain).write()
 
 
 def find_boxes(program: Program) -> list[Generate]:
@@ -44,7 +52,11 @@ def find_boxes(program: Program) -> list[Generate]:
 
 @dataclass
 class _Strided(KernelWriter):
+    spaced: bool = False
+    plain: bool = False
     rows: dict[int, str] = field(default_factory=dict)
+    apart: dict[int, str] = field(default_factory=dict)
+    """Of spaced inputs, and of the result: how many elements neighbours along the last axis are apart."""
     ndim: int = 0
 
     def write(self) -> FusedKernel:
@@ -54,11 +66,11 @@ class _Strided(KernelWriter):
         plan = plan_for(self.program, last)
         for i in plan.wholes:
             self._input(i)
-        if not any(_needs_strides(values[i]) for i in plan.wholes):
+        if not self.plain and not any(_needs_strides(values[i]) for i in plan.wholes):
             raise NotCompilable("nothing is read elsewhere")
         self.steps = plan.tiled
         dtype, moved = values[last].dtype, sum(isinstance(values[i].access, Move) for i in plan.wholes)  # type: ignore[union-attr]
-        count, ndim = len(self.single), len(values[last].full)
+        count, ndim = len(self.single), max(1, len(values[last].full))
         self.ndim = ndim
         self._nest(ndim)
         pointers = ["%t", "%scalars", *(f"%a{k}" for k in range(count))]
@@ -68,17 +80,22 @@ class _Strided(KernelWriter):
         head = f"define internal void @cell({parameters}) noinline {{"
         text = self.body.whole(head) + _entry(count, count + ndim - 1 if ndim > 1 else None)
         scalars, single = b"".join(self.scalars), tuple(self.single.values())
-        return FusedKernel(text, plan.wholes, single, scalars, dtype, lanes=False, steps=len(plan.tiled) + 2 * moved)
+        steps = len(plan.tiled) + 2 * moved
+        constants = tuple(self.constants)
+        return FusedKernel(text, plan.wholes, single, scalars, dtype, lanes=False, steps=steps, constants=constants)
 
     def _check(self) -> None:
         result = self.program.result
-        is_elementwise = isinstance(result, Apply) or (isinstance(result, Load) and _keeps_order(result.access))
-        if self.program.level is not None or not is_elementwise or not all(result.full) or not result.full:
+        is_moved = isinstance(result, Load) and (self.plain or _keeps_order(result.access))
+        is_elementwise = isinstance(result, Apply) or is_moved
+        has_axes = self.plain or bool(result.full)
+        if self.program.level is not None or not is_elementwise or not all(result.full) or not has_axes:
             raise NotCompilable("nothing that is made of all positions")
 
     def _input(self, number: int) -> None:
         value = self.program.values[number]
-        if not isinstance(value, Load) or not isinstance(value.access, ByBlock | Move) or not value.full:
+        is_read = isinstance(value, Load) and isinstance(value.access, ByBlock | Move)
+        if not is_read or not (value.full or not self.program.result.full):
             raise NotCompilable("whole blocks")
         memory(value.dtype)
         self.single[number] = not any(value.full)
@@ -91,15 +108,17 @@ class _Strided(KernelWriter):
         with ExitStack() as stack:
             ends = [("0", self._number(extents + axis)) for axis in range(ndim - 2)] + [("%from", "%to")]
             at = [stack.enter_context(self.body.loop(*pair, "1")) for pair in ends[: ndim - 1]]
-            strides = extents + ndim
+            strides, width = extents + ndim, ndim if self.spaced else ndim - 1
             begins = {}
             for k, number in enumerate([RESULT, *self.single]):
                 begins[number] = "%out" if number == RESULT else self.pointers[number]
+                if self.spaced and not self.single.get(number):
+                    self.apart[number] = self._number(strides + k * width + ndim - 1)
                 if not at or self.single.get(number):
                     continue
                 total = ""
                 for axis, index in enumerate(at):
-                    by = text.set(f"mul i64 {index}, {self._number(strides + k * (ndim - 1) + axis)}")
+                    by = text.set(f"mul i64 {index}, {self._number(strides + k * width + axis)}")
                     total = text.set(f"add i64 {total}, {by}") if total else by
                 begins[number] = text.set(
                     f"getelementptr inbounds {memory(values[number].dtype)}, ptr {begins[number]}, i64 {total}"
@@ -109,7 +128,8 @@ class _Strided(KernelWriter):
                 if not single and not values[number].full[-1]:
                     self.rows[number] = text.load(values[number].dtype, begins[number], "0")
             with self.body.loop("0", self._number(extents + ndim - 1), "1") as i:
-                text.store(dtype, self._element(i), begins[RESULT], i)
+                element = self._element(i)
+                text.store(dtype, element, begins[RESULT], self._position(RESULT, i))
 
     def _number(self, slot: int) -> str:
         return self.body.entry.load(_NUMBER, "%t", str(slot))
@@ -118,11 +138,19 @@ class _Strided(KernelWriter):
         if not isinstance(step.source, Inside) or step.axes != tuple(range(self.ndim)):
             return super()._generated(step)
         inputs = len(self.single) + 1
-        slot = inputs + self.ndim + inputs * (self.ndim - 1) + find_boxes(self.program).index(step)
+        width = self.ndim if self.spaced else self.ndim - 1
+        slot = inputs + self.ndim + inputs * width + find_boxes(self.program).index(step)
         return self.body.entry.set(f"icmp ne i64 {self._number(slot)}, 0")
 
     def _read(self, number: int, position: str) -> str:
-        return self.rows[number] if number in self.rows else super()._read(number, position)
+        if number in self.rows:
+            return self.rows[number]
+        return super()._read(number, self._position(number, position))
+
+    def _position(self, number: int, position: str) -> str:
+        """Write where a pointer's element at a position along the last axis lies."""
+        apart = self.apart.get(number)
+        return position if apart is None else self.body.text.set(f"mul i64 {position}, {apart}")
 
 
 def _keeps_order(access: object) -> bool:

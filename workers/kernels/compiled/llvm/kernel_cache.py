@@ -29,7 +29,7 @@ _lock = threading.Lock()
 hold_while_forking(_lock)
 
 
-@dataclass
+@dataclass(eq=False)
 class Kernel:
     """A kernel by its text: how much work its programs have had, and the function once it is made."""
 

@@ -18,13 +18,32 @@ if TYPE_CHECKING:
     from .....graph.lowering.program import Program, Value
 
 
+@dataclass(frozen=True)
+class KernelScalar:
+    """A scalar that a kernel is handed: to what it is converted, and for which function."""
+
+    dtype: DType
+    function: str
+
+    def bytes_of(self, value: Any) -> bytes:
+        """Return a value in eight bytes.
+
+        Raises
+        ------
+        NotCompilable
+            When it doesn't fit.
+        """
+        return constant(value, self.dtype, self.function)
+
+
 @dataclass
 class StepWriter:
-    """Writes steps of a program; `scalars` are those that they need, in eight bytes each."""
+    """Writes steps of a program; `scalars` are those that they need, in eight bytes each, and `constants` tell of them."""
 
     program: Program
     body: Body = field(default_factory=Body)
     scalars: list[bytes] = field(default_factory=list)
+    constants: list[KernelScalar] = field(default_factory=list)
 
     def write_step(self, step: Value, made: dict[int, str]) -> str:
         """Write a step over the registers of the values that are made; return its own.
@@ -71,6 +90,7 @@ class StepWriter:
         return loop(step.function, [a if isinstance(a, Scalar) else self.program.values[a].dtype for a in step.args])
 
     def _scalar(self, value: Any, dtype: DType, name: str) -> str:
-        self.scalars.append(constant(value, dtype, name))
+        self.constants.append(KernelScalar(dtype, name))
+        self.scalars.append(self.constants[-1].bytes_of(value))
         at = self.body.entry.set(f"getelementptr inbounds i8, ptr %scalars, i64 {8 * (len(self.scalars) - 1)}")
         return self.body.entry.load(dtype, at, "0")

@@ -1,39 +1,46 @@
 """Stages that the calling thread runs itself, over arrays in its memory.
 
 What is made of a few small blocks takes less time than a word to the engine. The kernels are those that ranks run, on
-the same blocks, so the bits are the same.
+the same blocks, so the bits are the same. `places` tells where results lie, so that elements are set in place; what has
+had work enough is compiled as a whole (`native`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.few import ascending
-from ..graph.lowering.plan_cache import NUMBERS, with_scalars
-from ..graph.lowering.program import Call, Product, Program
-from ..graph.lowering.stage import Stage
-from .kernels.interpreter.block_calls import BlockError
-from .rank.blas import limit_blas
-from .rank.chunk_reader import BatchReader
-from .rank.executor import run_blocks
+from ...graph.few import ascending
+from ...graph.lowering.plan_cache import NUMBERS, with_scalars
+from ...graph.lowering.program import Call, Product, Program
+from ...graph.lowering.stage import Stage
+from ..kernels.compiled.llvm.text import NotCompilable
+from ..kernels.interpreter.block_calls import BlockError
+from ..rank.blas import limit_blas
+from ..rank.chunk_reader import BatchReader, arrange, take_part
+from ..rank.executor import run_blocks
+from .compiling import Compiling
+from .places import plan_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..graph.chunks.grid import Grid, Index
-    from ..graph.expr.expr import DType
-    from ..graph.kinds.elementwise import Scalar
+    from ...graph.chunks.grid import Grid, Index
+    from ...graph.expr.expr import DType
+    from ...graph.kinds.elementwise import Scalar
+    from .places import Step
 
 Array = np.ndarray[Any, Any]
 
 MOST_BYTES = 1 << 20
-"""Bytes of all blocks that the stages of one program read and make: with more, computing takes longer than a word."""
-MOST_STAGES = 32
+"""Bytes of the largest block that a program reads or makes: with more, computing takes longer than a word."""
+MOST_STAGES = 1 << 16
+MOST_MEMORY = 1 << 24
 FEW_PRODUCTS = 1 << 13
 """Products of numbers that OpenBLAS leaves to the calling thread: less than 9216, of a matrix and a vector."""
 
@@ -66,14 +73,6 @@ def stand_for(token: str, grid: Grid, dtype: DType) -> Stage:
     return Stage(token, "", "", grid, grid, dtype, (), (), Program(()))
 
 
-class _Step(NamedTuple):
-    """A stage, what makes its inputs, and their places among the arrays at hand and those that were made before."""
-
-    stage: Stage
-    producers: tuple[Stage, ...]
-    reads: tuple[int, ...]
-
-
 class DirectProgram:
     """Stages in order, over arrays at hand.
 
@@ -99,20 +98,17 @@ class DirectProgram:
         captured: Sequence[Array],
         holes: Mapping[int, int],
     ) -> None:
-        every = (*inputs, *stages)
-        places = {stage.token: place for place, stage in enumerate(every)}
-        for stage in stages:
-            stage.learn()
-        reads = [[places[token] for token in stage.inputs] for stage in stages]
-        self._steps = [
-            _Step(stage, tuple([every[place] for place in mine]), tuple(mine))
-            for stage, mine in zip(stages, reads, strict=True)
-        ]
-        self._results = [places[token] for token in results]
+        self._every = (*inputs, *stages)
+        numbers = {stage.token: number for number, stage in enumerate(self._every)}
+        self._results = [numbers[token] for token in results]
         self._captured = tuple([np.asarray(array, order="C") for array in captured])
         self._holes = holes
         self._limit = limit_blas if any(map(_may_use_threads, stages)) else contextlib.nullcontext
-        self._by_numbers: dict[tuple[str, ...], list[_Step]] = {}
+        self._plan = plan_memory(inputs, stages, results)
+        self._compiling = Compiling(self._plan, {self._plan.places[n].slot for n in self._results}, holes)
+        self._by_numbers: dict[tuple[str, ...], list[Step]] = {}
+        for stage in stages:
+            stage.learn()
 
     def run(self, arrays: Sequence[Array], scalars: Mapping[int, Scalar]) -> list[Array]:
         """Return the results for other arrays and numbers; nobody may write to them.
@@ -122,20 +118,46 @@ class DirectProgram:
         Exception
             What a kernel raises.
         """
-        values = [*[np.asarray(array, order="C") for array in arrays], *self._captured]
+        inputs = [*[np.asarray(array, order="C") for array in arrays], *self._captured]
         with self._limit():
-            for stage, producers, reads in self._with_numbers(scalars) if self._holes else self._steps:
-                out = np.empty(stage.grid.shape, stage.dtype)
-                reader = _Blocks(stage, producers, [values[place] for place in reads])
-                try:
-                    run_blocks(stage, _ONLY, reader, partial(_only, out))
-                except BlockError as error:
-                    raise error.error from None
-                out.flags.writeable = False
-                values.append(out)
-        return [values[place] for place in self._results]
+            memory = self._compute(inputs, scalars)
+        results: list[Array] = []
+        for number in self._results:
+            result = self._value(number, inputs, memory)
+            if number >= len(inputs):
+                result.flags.writeable = False
+            results.append(result)
+        return results
 
-    def _with_numbers(self, scalars: Mapping[int, Scalar]) -> list[_Step]:
+    def _compute(self, inputs: list[Array], scalars: Mapping[int, Scalar]) -> list[Array]:
+        """Return slots of memory, in which the results are."""
+        native = self._compiling.get()
+        if native is not None:
+            with contextlib.suppress(NotCompilable):
+                return native.run(inputs, scalars, partial(self._do, scalars=scalars))
+        memory = [*inputs, *[np.empty(nbytes, np.uint8) for nbytes in self._plan.sizes[len(inputs) :]]]
+        for k in range(len(self._plan.steps)):
+            self._do(k, inputs, memory, scalars)
+        return memory
+
+    def _do(self, k: int, inputs: list[Array], memory: list[Array], scalars: Mapping[int, Scalar]) -> None:
+        """Do a step as ranks do: tile by tile, with NumPy's kernels or with compiled ones that are there."""
+        step = (self._with_numbers(scalars) if self._holes else self._plan.steps)[k]
+        out, arrays = step.place.view(memory), [self._value(number, inputs, memory) for number in step.reads]
+        if step.puts is not None:
+            for put in step.puts:
+                out[(..., *put.piece.put)] = arrange(take_part(arrays[put.source], put.piece.take), put.piece)
+            return
+        reader = _Blocks(step.stage, tuple([self._every[number] for number in step.reads]), arrays)
+        try:
+            run_blocks(step.stage, _ONLY, reader, partial(_only, out))
+        except BlockError as error:
+            raise error.error from None
+
+    def _value(self, number: int, inputs: list[Array], memory: list[Array]) -> Array:
+        return inputs[number] if number < len(inputs) else self._plan.places[number].view(memory)
+
+    def _with_numbers(self, scalars: Mapping[int, Scalar]) -> list[Step]:
         """Return the steps with other numbers: the same for the same numbers, as far as these were used last."""
         key = tuple([repr(scalar.value) for scalar in scalars.values()])
         steps = self._by_numbers.get(key)
@@ -144,8 +166,8 @@ class DirectProgram:
                 self._by_numbers = {}
             puts = {hole: scalars[number] for hole, number in self._holes.items()}
             steps = self._by_numbers[key] = [
-                step._replace(stage=step.stage.remake(program=with_scalars(step.stage.program, puts)))
-                for step in self._steps
+                replace(step, stage=step.stage.remake(program=with_scalars(step.stage.program, puts)))
+                for step in self._plan.steps
             ]
         return steps
 
@@ -168,10 +190,8 @@ def _only(out: Array, first: int, count: int) -> Array:
 
 
 def is_direct(stages: Sequence[Stage], inputs: Sequence[Stage]) -> bool:
-    """Whether stages are few, of one block each, and small; and call nothing of the user's."""
-    if len(stages) > MOST_STAGES or not all(map(_is_single, stages)):
-        return False
-    return sum(stage.grid.size * stage.dtype.itemsize for stage in (*inputs, *stages)) <= MOST_BYTES
+    """Whether stages are of one block each, and small; and call nothing of the user's."""
+    return len(stages) <= MOST_STAGES and all(map(_is_single, stages))
 
 
 def _is_single(stage: Stage) -> bool:

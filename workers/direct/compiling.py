@@ -1,0 +1,155 @@
+"""When a program is compiled: once it has had work enough, and then step by step, as far as kernels take steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..config import config
+from ..kernels.compiled.fused.boxes import address_of
+from ..kernels.compiled.llvm.kernel_cache import ENOUGH_WORK, KEPT_WORK, WAITED_WORK
+from .native import CallMaker, CallTables, driver, work_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from ...graph.kinds.elementwise import Scalar
+    from ..kernels.compiled.llvm.kernel_cache import Kernel
+    from ..kernels.compiled.llvm.machine_code import Native
+    from .native import BoundCalls, NativeCall
+    from .places import MemoryPlan
+
+Array = np.ndarray[Any, Any]
+FIRST_TIME, KERNEL_TIME = 1.0, 60.0
+"""Milliseconds that a step takes in its first run, when nothing is known of it, and that making a kernel takes."""
+AT_ONCE = 50_000_000
+"""Work of the calls that are made at once: an interrupt waits as long."""
+
+
+class Compiling:
+    """Looks after the compiled form of a program.
+
+    Parameters
+    ----------
+    plan : MemoryPlan
+    fresh : collection of int
+        Slots whose memory is the caller's after a run.
+    holes : mapping of int to int
+        See `CallMaker`.
+    """
+
+    def __init__(self, plan: MemoryPlan, fresh: Collection[int], holes: Mapping[int, int]) -> None:
+        self._plan, self._fresh, self._holes = plan, fresh, holes
+        self._each = sum(work_of(step.stage) for step in plan.steps)
+        self._work = 0
+        self._calls: list[list[NativeCall] | None] | None = None
+        self._waiting: Counter[Kernel] = Counter()
+        self._native: NativeProgram | None = None
+        self._is_open = True
+
+    def get(self) -> NativeProgram | None:
+        """Return the compiled program if it is there; else see to it that it will be."""
+        if config.jit == "off" or not self._is_open:
+            return None
+        if self._native is not None:
+            return self._native
+        self._work += self._each
+        is_long = FIRST_TIME * len(self._plan.steps) > KERNEL_TIME
+        if self._calls is None and (is_long or self._work >= KEPT_WORK or config.jit == "on"):
+            self._begin(self._work // max(1, self._each))
+        if self._calls is None or any(not _is_made(kernel, work) for kernel, work in list(self._waiting.items())):
+            return None
+        loop = driver()
+        if loop is not None:
+            self._native = NativeProgram(self._plan, self._calls, self._fresh, loop)
+        return self._native
+
+    def _begin(self, runs: int) -> None:
+        """Find the calls of the steps, and have their kernels made; wait for these where that takes less than a run."""
+        maker = CallMaker(self._plan.places, self._holes)
+        calls = [maker.calls(step) for step in self._plan.steps]
+        for call in (call for several in calls for call in several or ()):
+            self._waiting[call.kernel] += call.work
+        self._calls, self._is_open = calls, bool(self._waiting)
+        missing = [kernel for kernel in self._waiting if kernel.after(0) is None]
+        first = runs == 1 and FIRST_TIME * len(calls) > KERNEL_TIME * len(missing)
+        if first or self._work >= ENOUGH_WORK:
+            for wait in (False, True) if first or self._work >= WAITED_WORK else (False,):
+                for kernel in missing:
+                    kernel.ask(wait)
+
+
+def _is_made(kernel: Kernel, work: int) -> bool:
+    """Whether a kernel is there, or will never be; or else see to it that it is made."""
+    return kernel.after(work) is not None or kernel.finished.is_set()
+
+
+class NativeProgram:
+    """A program whose steps are calls of kernels, as far as kernels take them."""
+
+    def __init__(
+        self, plan: MemoryPlan, calls: Sequence[list[NativeCall] | None], fresh: Collection[int], loop: Native
+    ) -> None:
+        self._plan, self._loop = plan, loop
+        self._parts: list[int | tuple[int, int]] = []
+        every: list[NativeCall] = []
+        work = 0
+        for k, several in enumerate(calls):
+            if several is None or any(call.kernel.function is None for call in several):
+                self._parts.append(k)
+                continue
+            last = self._parts[-1] if self._parts else k
+            work = work if isinstance(last, tuple) else 0
+            if isinstance(last, tuple) and work < AT_ONCE:
+                self._parts[-1] = last[0], last[1] + len(several)
+            else:
+                self._parts.append((len(every), len(several)))
+                work = 0
+            work += sum(call.work for call in several)
+            every += several
+        self._tables = CallTables(every)
+        changing = np.isin(self._tables.slots, [*range(plan.inputs), *fresh])
+        self._changing, self._staying = np.flatnonzero(changing), np.flatnonzero(~changing)
+        self._fresh = sorted(slot for slot in fresh if slot >= plan.inputs)
+        self._ready: list[tuple[BoundCalls, list[Array]]] = []
+
+    def run(
+        self,
+        inputs: list[Array],
+        scalars: Mapping[int, Scalar],
+        do: Callable[[int, list[Array], list[Array]], None],
+    ) -> list[Array]:
+        """Return slots of memory in which the results are; `do(step, inputs, memory)` does what isn't compiled.
+
+        Raises
+        ------
+        NotCompilable
+            When a number doesn't fit.
+        """
+        try:
+            bound, slots = self._ready.pop()
+        except IndexError:
+            bound, slots = self._bind()
+        bound.put_numbers(scalars)
+        memory = [*inputs, *slots]
+        for slot in self._fresh:
+            memory[slot] = np.empty(self._plan.sizes[slot], np.uint8)
+        begins = np.array([address_of(each) for each in memory], np.int64)
+        bound.put(begins, self._changing)
+        for part in self._parts:
+            if isinstance(part, tuple):
+                bound.run(self._loop, *part)
+            else:
+                do(part, inputs, memory)
+        self._ready.append((bound, slots))
+        return memory
+
+    def _bind(self) -> tuple[BoundCalls, list[Array]]:
+        """Return calls over memory of their own."""
+        sizes, count = self._plan.sizes, self._plan.inputs
+        slots = [np.empty(0 if slot in self._fresh else sizes[slot], np.uint8) for slot in range(count, len(sizes))]
+        bound = self._tables.bind()
+        bound.put(np.array([0] * count + [address_of(each) for each in slots], np.int64), self._staying)
+        return bound, slots

@@ -1,0 +1,350 @@
+"""Steps of a program as calls of compiled kernels, which one compiled loop makes one after the other.
+
+A kernel reads at offsets, over boxes that a table tells (`kernels.compiled.fused.strided`). All is known beforehand but
+where memory begins, so the tables are made once. A call of the program puts in the addresses of its inputs and results,
+and the loop goes over the kernels: a step of a few elements takes as long as a call in C.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...graph.chunks.block_reads import ByBlock
+from ...graph.kinds.elementwise import Scalar, kind_of
+from ...graph.kinds.source import Full, Inside
+from ...graph.lowering.program import Apply, Generate, Load, Program
+from ..kernels.compiled.fused.boxes import NotStrided, address_of, fill_bytes, lay_out
+from ..kernels.compiled.fused.dispatch import kernel_of
+from ..kernels.compiled.fused.strided import TOGETHER
+from ..kernels.compiled.fused.strided_text import compile_strided, find_boxes
+from ..kernels.compiled.llvm.kernel_cache import ENTRY, WAITED_WORK, ready
+from ..kernels.compiled.llvm.text import NotCompilable
+from ..kernels.interpreter.buffer_plan import plan_for
+from ..kernels.interpreter.frame import Frame
+from ..rank.chunk_reader import arrange, take_part
+from .places import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from ...graph.lowering.program import Value
+    from ...graph.lowering.stage import Stage
+    from ..kernels.compiled.fused.boxes import BoxTable
+    from ..kernels.compiled.fused.fused import FusedKernel
+    from ..kernels.compiled.llvm.kernel_cache import Kernel
+    from ..kernels.compiled.llvm.machine_code import Native
+    from ..kernels.compiled.llvm.steps import KernelScalar
+    from .places import Put, Step
+
+Array = np.ndarray[Any, Any]
+LITTLE_WORK = 20_000
+"""Elements times loops that take as long as the interpreter's way to them."""
+WORDS = 7
+"""Of the record of a call: the function, its table and scalars, how many boxes of which width, two more numbers."""
+CONSTANT = -1
+"""Stands for a slot where an address is known."""
+
+
+class Hole(NamedTuple):
+    """A scalar of a call that differs from run to run: which one, of which number, and what it is converted to."""
+
+    at: int
+    number: int
+    scalar: KernelScalar
+
+
+@dataclass(frozen=True, eq=False)
+class NativeCall:
+    """A call of a kernel, with its table: column k of `rows` is to be added to where slot `slots[:, k]` begins."""
+
+    kernel: Kernel
+    rows: Array
+    slots: Array
+    beside: int
+    together: int
+    work: int
+    scalars: bytes = b""
+    holes: tuple[Hole, ...] = ()
+    held: tuple[Array, ...] = ()
+
+
+class _Compiled(NamedTuple):
+    """The kernel of programs of one structure; its scalars by their value's number and place among arguments."""
+
+    fused: FusedKernel
+    kernel: Kernel
+    scalars: tuple[tuple[int, int], ...]
+
+
+class CallMaker:
+    """Makes the calls of one program's steps, whose kernels and layouts are often alike.
+
+    Parameters
+    ----------
+    places : sequence of Place
+        Where the program's values lie.
+    holes : mapping of int to int
+        Which number each scalar of the programs is, by its identity; others stay.
+    """
+
+    def __init__(self, places: Sequence[Place], holes: Mapping[int, int]) -> None:
+        self._places, self._holes = places, holes
+        self._kernels: dict[Hashable, _Compiled | None] = {}
+        self._layouts: dict[Hashable, BoxTable | None] = {}
+
+    def calls(self, step: Step) -> list[NativeCall] | None:
+        """Return the calls that do a step; None where no kernel does."""
+        try:
+            if step.puts is None:
+                return [self._run(step)]
+            return [self._put(step, put) for put in step.puts]
+        except (NotCompilable, NotStrided):
+            return None
+
+    def _run(self, step: Step) -> NativeCall:
+        stage, reads = step.stage, [self._places[number] for number in step.reads]
+        if not all(read.is_whole for read in reads):
+            raise NotStrided
+        for spaced in (False, True):
+            compiled = self._compile(stage.program, spaced)
+            layout = self._lay_out(step, compiled.fused, spaced)
+            if layout is None:
+                continue
+            bases = [step.place, *(reads[b[0]] if isinstance(b, tuple) else b for b in layout.bases[1:])]
+            rows, slots, held = _based(layout.rows, layout.which, bases)
+            if not spaced and stage.domain.ndim > 1 and len(rows) == 1:
+                _merge_axes(rows[0], compiled.fused, stage)
+            scalars, holes = self._scalars(compiled, stage.program)
+            together = max(1, TOGETHER // max(1, stage.domain.shape[-1] if stage.domain.shape else 1))
+            work = work_of(stage)
+            return NativeCall(compiled.kernel, rows, slots, layout.beside, together, work, scalars, holes, held)
+        raise NotStrided
+
+    def _put(self, step: Step, put: Put) -> NativeCall:
+        """Return the call that copies a part of a value to where it is set."""
+        source, region = self._places[step.reads[put.source]], step.place.part(put.piece.put)
+        if source.dtype != region.dtype:
+            raise NotStrided
+        whole = source.nowhere()
+        part = np.broadcast_to(arrange(take_part(whole, put.piece.take), put.piece), region.shape)
+        ndim, size = len(region.shape), source.dtype.itemsize
+        strides = np.array([region.strides, part.strides], np.int64).reshape(2, ndim)
+        if (strides % size).any():
+            raise NotStrided
+        spaced = bool(ndim) and region.shape[-1] > 1 and bool((strides[:, -1] != size).any())
+        load = Load(ByBlock(tuple(range(ndim))), (0,), region.dtype, (True,) * ndim)
+        compiled = self._compile(Program((load,)), spaced)
+        begin = source.offset + address_of(part) - address_of(whole)
+        numbers = [region.offset, begin, *(region.shape or (1,)), *(strides[:, : ndim if spaced else -1] // size).flat]
+        slots, work = np.array([[region.slot, source.slot]]), max(LITTLE_WORK, part.size)
+        together = max(1, TOGETHER // max(1, region.shape[-1] if ndim else 1))
+        return NativeCall(compiled.kernel, np.array([numbers], np.int64), slots, 1, together, work)
+
+    def _compile(self, program: Program, spaced: bool) -> _Compiled:
+        """Return the kernel of a program: one for all that differ in scalars, grids and what they read."""
+        key = spaced, *map(_structure, program.values), program.level is None
+        if key not in self._kernels:
+            try:
+                self._kernels[key] = _compile(program, spaced)
+            except NotCompilable:
+                self._kernels[key] = None
+        compiled = self._kernels[key]
+        if compiled is None:
+            raise NotCompilable("a program that no kernel takes")
+        return compiled
+
+    def _lay_out(self, step: Step, fused: FusedKernel, spaced: bool) -> BoxTable | None:
+        """Return where a step reads; None where that isn't in boxes, or not contiguous unless `spaced`."""
+        stage = step.stage
+        frame = Frame(stage, NOTHING, [0], stage.domain.shape)
+
+        def make() -> BoxTable | None:
+            try:
+                return lay_out(frame, fused, 0, stage.dtype, real=False, strides=step.place.strides, spaced=spaced)
+            except NotStrided:
+                return None
+
+        loads = [v for v in map(stage.program.values.__getitem__, fused.loads) if isinstance(v, Load)]
+        ways = tuple([(v.access, v.axes, v.frame and v.frame.shape, v.inputs, fill_bytes(v)) for v in loads])
+        shapes = tuple([grid.shape for grid in stage.input_grids])
+        boxes = tuple([v.source for v in find_boxes(stage.program)])
+        key = spaced, stage.domain.shape, stage.dtype, step.place.strides, ways, shapes, boxes
+        try:
+            if key not in self._layouts:
+                self._layouts[key] = make()
+            return self._layouts[key]
+        except TypeError:  # arrays of positions have no hash
+            return make()
+
+    def _scalars(self, compiled: _Compiled, program: Program) -> tuple[bytes, tuple[Hole, ...]]:
+        """Return the scalars that a program hands to its kernel, and which of them are holes."""
+        parts: list[bytes] = []
+        holes: list[Hole] = []
+        for at, ((value, argument), scalar) in enumerate(zip(compiled.scalars, compiled.fused.constants, strict=True)):
+            source: Any = program.values[value]
+            source = source.source if argument < 0 else source.args[argument]
+            if (number := self._holes.get(id(source))) is not None:
+                holes.append(Hole(at, number, scalar))
+            parts.append(scalar.bytes_of(source.value))
+        return b"".join(parts), tuple(holes)
+
+
+def work_of(stage: Stage) -> int:
+    """Return how many of NumPy's loops over an element a stage comes to, or takes as long as."""
+    return max(LITTLE_WORK, stage.domain.size * len(stage.program.values))
+
+
+NOTHING: Any = None
+"""Reads nothing: where inputs lie is told by grids alone."""
+
+
+def _structure(value: Value) -> Hashable:
+    """Return what of a value decides a kernel's text."""
+    if isinstance(value, Apply):
+        args = tuple([kind_of(arg.value) if isinstance(arg, Scalar) else arg for arg in value.args])
+        return value.function, args, value.dtype, value.full
+    if isinstance(value, Load):
+        return type(value.access), value.dtype, value.full
+    if isinstance(value, Generate) and isinstance(value.source, Full):
+        return kind_of(value.source.value), value.dtype, value.full
+    if isinstance(value, Generate) and isinstance(value.source, Inside):
+        return value.axes, value.full
+    return type(value)
+
+
+def _compile(program: Program, spaced: bool) -> _Compiled:
+    fused = compile_strided(program, spaced=spaced, plain=True)
+    scalars: list[tuple[int, int]] = []
+    for number in plan_for(program, len(program.values) - 1).tiled:  # the order in which steps are written
+        value = program.values[number]
+        if isinstance(value, Apply):
+            scalars += [(number, k) for k, arg in enumerate(value.args) if isinstance(arg, Scalar)]
+        elif isinstance(value, Generate) and isinstance(value.source, Full):
+            scalars.append((number, -1))
+    return _Compiled(fused, kernel_of(fused.text, 0), tuple(scalars))
+
+
+def _based(rows: Array, which: Array, bases: Sequence[Place | Array]) -> tuple[Array, Array, tuple[Array, ...]]:
+    """Return a table, in which addresses and offsets that are known are added, with the slots that are to be."""
+    slots = np.array([base.slot if isinstance(base, Place) else CONSTANT for base in bases])
+    begins = np.array([base.offset if isinstance(base, Place) else address_of(base) for base in bases], np.int64)
+    rows = rows.copy()
+    rows[:, : which.shape[1]] += begins[which]
+    return rows, slots[which], tuple([base for base in bases if not isinstance(base, Place)])
+
+
+def _merge_axes(row: Array, fused: FusedKernel, stage: Stage) -> None:
+    """Make one axis of all of a box's where nothing lies between its rows."""
+    ndim, count = stage.domain.ndim, len(fused.loads) + 1
+    extents = row[count : count + ndim]
+    wanted = [int(np.prod(extents[a + 1 :])) for a in range(ndim - 1)]
+    for k in range(count):
+        single = k > 0 and fused.single[k - 1]
+        full = k == 0 or all(stage.program.values[fused.loads[k - 1]].full)
+        begin = count + ndim + k * (ndim - 1)
+        if not single and not (full and row[begin : begin + ndim - 1].tolist() == wanted):
+            return
+    extents[-1] = np.prod(extents)
+    extents[:-1] = 1
+
+
+class CallTables:
+    """Tables of calls in one memory, but for where slots begin: a template of what is run.
+
+    Parameters
+    ----------
+    calls : sequence of NativeCall
+        Whose kernels are all there.
+    """
+
+    def __init__(self, calls: Sequence[NativeCall]) -> None:
+        sizes = np.array([call.rows.size for call in calls], np.int64)
+        begins = np.cumsum(sizes) - sizes
+        self._records = int(sizes.sum())
+        lengths = np.array([max(8, len(call.scalars)) for call in calls], np.int64)
+        scalars_at = np.cumsum(lengths) - lengths
+        self.calls = len(calls)
+        self.scalars = np.frombuffer(b"".join([c.scalars.ljust(8, b"\0") for c in calls]), np.uint8)
+        records = np.zeros((len(calls), WORDS), np.int64)
+        for row, call in zip(records, calls, strict=True):
+            row[[0, 3, 4, 5, 6]] = _address(call.kernel), len(call.rows), call.rows.shape[1], call.beside, call.together
+        records[:, 1], records[:, 2] = begins * 8, scalars_at
+        self.words = np.concatenate([*(call.rows.ravel() for call in calls), records.ravel()])
+        cells = [
+            (begin + np.arange(len(call.rows))[:, None] * call.rows.shape[1] + np.arange(call.slots.shape[1])).ravel()
+            for begin, call in zip(begins.tolist(), calls, strict=True)
+        ]
+        slots = np.concatenate([call.slots.ravel() for call in calls])
+        moving = slots != CONSTANT
+        self.cells, self.slots = np.concatenate(cells)[moving], slots[moving]
+        self.offsets = self.words[self.cells]
+        holes = [(at + 8 * hole.at, hole) for at, call in zip(scalars_at.tolist(), calls, strict=True) for hole in call.holes]
+        self.holes = tuple(holes)
+        self._kept = [(call.kernel, call.held) for call in calls]
+
+    def bind(self) -> BoundCalls:
+        """Return calls in memory of their own, which one thread may run at a time."""
+        words, scalars = self.words.copy(), self.scalars.copy()
+        records = words[self._records :].reshape(-1, WORDS)
+        records[:, 1] += address_of(words)
+        records[:, 2] += address_of(scalars)
+        return BoundCalls(self, words, scalars, address_of(records))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundCalls:
+    """Calls of which it is known where slots begin, once that is put in."""
+
+    tables: CallTables
+    words: Array
+    scalars: Array
+    at: int
+
+    def put(self, begins: Array, chosen: Array) -> None:
+        """Put in where slots begin: `chosen` tells in which of the tables' cells."""
+        tables = self.tables
+        self.words[tables.cells[chosen]] = tables.offsets[chosen] + begins[tables.slots[chosen]]
+
+    def put_numbers(self, numbers: Mapping[int, Scalar]) -> None:
+        """Put in the scalars that are holes.
+
+        Raises
+        ------
+        NotCompilable
+            When one doesn't fit.
+        """
+        for at, hole in self.tables.holes:
+            self.scalars[at : at + 8] = np.frombuffer(hole.scalar.bytes_of(numbers[hole.number].value), np.uint8)
+
+    def run(self, driver: Native, first: int, count: int) -> None:
+        """Make so many calls from one on."""
+        driver(self.at + 8 * WORDS * first, self.at, count, 0, 0, 0)
+
+
+def driver() -> Native | None:
+    """Return the loop that goes over records; None where nothing can be compiled."""
+    loop: Native | None = ready(_text(), 0, WAITED_WORK, waits=WAITED_WORK)
+    return loop
+
+
+@lru_cache(maxsize=1)
+def _text() -> str:
+    types = ["ptr", "ptr", "ptr", "i64", "i64", "i64", "i64"]
+    lines = [f"define void @{ENTRY}(ptr %records, ptr %none, i64 %count, i64 %a, i64 %b, i64 %c) {{", "entry:"]
+    lines += ["  br label %head", "head:", "  %i = phi i64 [ 0, %entry ], [ %next, %body ]"]
+    lines += ["  %more = icmp slt i64 %i, %count", "  br i1 %more, label %body, label %done", "body:"]
+    lines += [f"  %at = mul i64 %i, {WORDS}", "  %r = getelementptr i64, ptr %records, i64 %at"]
+    for k, kind in enumerate(types):
+        lines += [f"  %w{k} = getelementptr i64, ptr %r, i64 {k}", f"  %v{k} = load {kind}, ptr %w{k}, align 8"]
+    arguments = ", ".join(f"{kind} %v{k}" for k, kind in enumerate(types) if k)
+    lines += [f"  call void %v0({arguments})", "  %next = add i64 %i, 1", "  br label %head"]
+    return "\n".join([*lines, "done:", "  ret void", "}", ""])
+
+
+def _address(kernel: Kernel) -> int:
+    return ctypes.cast(kernel.function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]

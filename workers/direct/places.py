@@ -1,0 +1,231 @@
+"""Where the results of a program's stages lie in its memory.
+
+The graph is functional: setting elements makes another array. Here memory is what changes. If nobody reads the array
+that was before any more, elements are set in it (`Step.puts`), and what they are set to is computed where it belongs.
+Memory that nobody reads any more is used again. All this follows from the order of the stages and from what they read.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.kinds.move import Move
+from ...graph.lowering.program import Load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...graph.chunks.block_reads import Piece
+    from ...graph.lowering.stage import Stage
+
+Array = np.ndarray[Any, Any]
+NEVER = 1 << 62
+"""Later than any step: inputs and results stay."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a stage's only block lies: in which slot of memory, from which byte on, and its strides in bytes."""
+
+    slot: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    strides: tuple[int, ...]
+    offset: int = 0
+
+    @staticmethod
+    def whole(slot: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Place:
+        """Return the place of an array in C order that has a slot for itself."""
+        return Place(slot, shape, dtype, tuple([dtype.itemsize * math.prod(shape[a + 1 :]) for a in range(len(shape))]))
+
+    def view(self, memory: Sequence[Array]) -> Array:
+        """Return the array that lies there, of slots of memory."""
+        return np.ndarray(self.shape, self.dtype, memory[self.slot], self.offset, self.strides)  # type: ignore[arg-type]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is an array in C order from where its slot begins."""
+        return self == Place.whole(self.slot, self.shape, self.dtype)
+
+    def nowhere(self) -> Array:
+        """Return an array that lies as this one does, but has no elements."""
+        return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides)
+
+    def part(self, put: tuple[Any, ...]) -> Place:
+        """Return where a part lies that slices tell."""
+        nowhere = self.nowhere()
+        part = nowhere[(..., *put)]
+        offset = part.__array_interface__["data"][0] - nowhere.__array_interface__["data"][0]
+        return Place(self.slot, part.shape, self.dtype, part.strides, self.offset + offset)
+
+
+@dataclass(frozen=True)
+class Put:
+    """A piece of an input that is set in an array: `source` is the input's number among the stage's."""
+
+    piece: Piece
+    source: int
+    whole: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is done for a stage: it is run, or if there are `puts`, these are set in what `place` holds already.
+
+    `reads` are the numbers of the stage's inputs among the program's values.
+    """
+
+    stage: Stage
+    reads: tuple[int, ...]
+    place: Place
+    puts: tuple[Put, ...] | None = None
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Where values lie, what is done in order, and the bytes of each slot."""
+
+    places: list[Place]
+    steps: list[Step]
+    sizes: list[int]
+    inputs: int
+    """How many slots are inputs': the first ones."""
+
+
+def plan_memory(inputs: Sequence[Stage], stages: Sequence[Stage], results: Sequence[str]) -> MemoryPlan:
+    """Return where the values of a program lie: those of inputs, each in a slot of its own, then those of stages.
+
+    Parameters
+    ----------
+    inputs : sequence of Stage
+        What stands for arrays that are only read.
+    stages : sequence of Stage
+        Each of one block, inputs before their readers.
+    results : sequence of str
+        The tokens of what must be there at the end: arrays in C order, each in a slot of its own.
+    """
+    return _Planner((*inputs, *stages), len(inputs), results).plan()
+
+
+class _Planner:
+    def __init__(self, every: Sequence[Stage], ninputs: int, results: Sequence[str]) -> None:
+        numbers = {stage.token: number for number, stage in enumerate(every)}
+        self.every, self.ninputs = every, ninputs
+        self.results = {numbers[token] for token in results}
+        self.reads = [tuple([numbers[token] for token in stage.inputs]) for stage in every]
+        self.last = [NEVER if number in self.results else number for number in range(len(every))]
+        self.readers: list[list[int]] = [[] for _ in every]
+        for number, mine in enumerate(self.reads):
+            for read in mine:
+                self.readers[read].append(number)
+                self.last[read] = max(self.last[read], number)
+        writes = ((number, _find_write(every[number])) for number in range(ninputs, len(every)))
+        self.writes = {number: write for number, write in writes if write is not None}
+        self.places: list[Place] = []
+        self.sizes: list[int] = []
+        self.ends: list[int] = []
+        """Of each slot: the last step that reads it, as far as is known."""
+        self.free: dict[int, list[int]] = {}
+
+    def plan(self) -> MemoryPlan:
+        steps: list[Step] = []
+        for number, stage in enumerate(self.every):
+            if number < self.ninputs:
+                self.places.append(self._take(number))
+                self.ends[-1] = NEVER
+                continue
+            write, puts = self.writes.get(number), None
+            if write is not None and self._changes(number, write):
+                place, puts = self.places[self.reads[number][write.base]], write.puts
+                puts = tuple([put for put in puts if not self._lies_there(number, put, place)])
+            else:
+                place = self._region(number) or self._take(number)
+            self.places.append(place)
+            self.ends[place.slot] = max(self.ends[place.slot], self.last[number])
+            if puts is None or puts:
+                steps.append(Step(stage, self.reads[number], place, puts))
+            for slot in {place.slot, *(self.places[read].slot for read in self.reads[number])}:
+                if self.ends[slot] == number:
+                    self.free.setdefault(self.sizes[slot], []).append(slot)
+        return MemoryPlan(self.places, steps, self.sizes, self.ninputs)
+
+    def _take(self, number: int) -> Place:
+        """Return the place of a value in a slot that nobody reads any more, or in a new one."""
+        stage = self.every[number]
+        shape, dtype = stage.grid.shape, stage.dtype
+        nbytes = math.prod(shape) * dtype.itemsize
+        free = self.free.get(nbytes) if number not in self.results else None
+        if free:
+            slot = free.pop()
+            self.ends[slot] = number
+        else:
+            slot = len(self.sizes)
+            self.sizes.append(nbytes)
+            self.ends.append(number)
+        return Place.whole(slot, shape, dtype)
+
+    def _changes(self, number: int, write: _Write) -> bool:
+        """Whether a stage may set elements where the array that it reads lies: nobody reads that later."""
+        reads = self.reads[number]
+        base = reads[write.base]
+        alone = all(reads[put.source] != base for put in write.puts)
+        return base >= self.ninputs and alone and self.last[base] == number
+
+    def _region(self, number: int) -> Place | None:
+        """Return where a value lies that is only made to be set in an array; None where it must lie elsewhere."""
+        if self.last[number] == NEVER or len(self.readers[number]) != 1:
+            return None
+        (reader,) = self.readers[number]
+        write = self.writes.get(reader)
+        if write is None or len(write.puts) != 1 or not self._changes(reader, write):
+            return None
+        base, put = self.reads[reader][write.base], write.puts[0]
+        if base >= number or any(number <= other < reader for other in self.readers[base]):
+            return None
+        region = self.places[base].part(put.piece.put)
+        stage = self.every[number]
+        fits = put.whole and region.shape == stage.grid.shape and region.dtype == stage.dtype
+        return region if fits else None
+
+    def _lies_there(self, number: int, put: Put, place: Place) -> bool:
+        return self.places[self.reads[number][put.source]].slot == place.slot
+
+
+@dataclass(frozen=True)
+class _Write:
+    """What a stage does that sets elements: the input whose elements are replaced, and what is put where."""
+
+    base: int
+    puts: tuple[Put, ...]
+
+
+def _find_write(stage: Stage) -> _Write | None:
+    """Return how a stage sets elements; None where it does anything else, or not by slices."""
+    values = stage.program.values
+    value = values[0]
+    if len(values) > 1 or stage.program.level is not None or not isinstance(value, Load):
+        return None
+    access = value.access
+    if not isinstance(access, Move) or not access.sets_elements or value.frame != stage.domain:
+        return None
+    grids = tuple([stage.input_grids[k] for k in value.inputs])
+    first, *pieces = access.pieces(stage.domain, grids, 0)
+    if first.operand or not _is_whole(first, stage.grid.shape) or any(not _is_sliced(piece) for piece in pieces):
+        return None
+    puts = [Put(piece, value.inputs[piece.operand], _is_whole(piece, grids[piece.operand].shape)) for piece in pieces]
+    return _Write(value.inputs[0], tuple(puts))
+
+
+def _is_sliced(piece: Piece) -> bool:
+    picks = (*piece.take, *piece.put)
+    return piece.into is None and not piece.points and not any(isinstance(pick, np.ndarray) for pick in picks)
+
+
+def _is_whole(piece: Piece, shape: tuple[int, ...]) -> bool:
+    """Whether a piece is all of an operand's block, as it lies."""
+    plain = _is_sliced(piece) and piece.order is None and piece.shape is None and len(piece.take) == len(shape)
+    return plain and all(isinstance(t, slice) and t.indices(n) == (0, n, 1) for t, n in zip(piece.take, shape, strict=True))
