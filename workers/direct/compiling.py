@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..kernels.compiled.llvm.machine_code import Native
     from .native import BoundCalls, NativeCall
     from .places import MemoryPlan
+    from .step_runner import StepRunner
 
 Array = np.ndarray[Any, Any]
 FIRST_TIME, KERNEL_TIME = 1.0, 60.0
@@ -86,6 +87,14 @@ def _is_made(kernel: Kernel, work: int) -> bool:
     return kernel.after(work) is not None or kernel.finished.is_set()
 
 
+class _Workspace(NamedTuple):
+    """What one run at a time uses: calls, memory but for inputs and results, and steps that are ready to be called."""
+
+    calls: BoundCalls
+    slots: list[Array]
+    ready: dict[int, Callable[[], object]]
+
+
 class NativeProgram:
     """A program whose steps are calls of kernels, as far as kernels take them."""
 
@@ -113,15 +122,12 @@ class NativeProgram:
         changing = np.isin(self._tables.slots, [*range(plan.inputs), *fresh])
         self._changing, self._staying = np.flatnonzero(changing), np.flatnonzero(~changing)
         self._fresh = sorted(slot for slot in fresh if slot >= plan.inputs)
-        self._ready: list[tuple[BoundCalls, list[Array]]] = []
+        self._free: list[_Workspace] = []
+        fixed = set(range(plan.inputs, len(plan.sizes))) - set(self._fresh)
+        self._fixed = [k for k in self._parts if isinstance(k, int) and fixed.issuperset(plan.slots(plan.steps[k]))]
 
-    def run(
-        self,
-        inputs: list[Array],
-        scalars: Mapping[int, Scalar],
-        do: Callable[[int, list[Array], list[Array]], None],
-    ) -> list[Array]:
-        """Return slots of memory in which the results are; `do(step, inputs, memory)` does what isn't compiled.
+    def run(self, inputs: list[Array], scalars: Mapping[int, Scalar], runner: StepRunner) -> list[Array]:
+        """Return slots of memory in which the results are; `runner` does what isn't compiled.
 
         Raises
         ------
@@ -129,9 +135,10 @@ class NativeProgram:
             When a number doesn't fit.
         """
         try:
-            bound, slots = self._ready.pop()
+            workspace = self._free.pop()
         except IndexError:
-            bound, slots = self._bind()
+            workspace = self._make_workspace(inputs, runner)
+        bound, slots, ready = workspace
         bound.put_numbers(scalars)
         memory = [*inputs, *slots]
         for slot in self._fresh:
@@ -141,15 +148,18 @@ class NativeProgram:
         for part in self._parts:
             if isinstance(part, tuple):
                 bound.run(self._loop, *part)
+            elif (call := ready.get(part)) is not None:
+                call()
             else:
-                do(part, inputs, memory)
-        self._ready.append((bound, slots))
+                runner.run(part, inputs, memory, scalars)
+        self._free.append(workspace)
         return memory
 
-    def _bind(self) -> tuple[BoundCalls, list[Array]]:
+    def _make_workspace(self, inputs: list[Array], runner: StepRunner) -> _Workspace:
         """Return calls over memory of their own."""
         sizes, count = self._plan.sizes, self._plan.inputs
         slots = [np.empty(0 if slot in self._fresh else sizes[slot], np.uint8) for slot in range(count, len(sizes))]
         bound = self._tables.bind()
         bound.put(np.array([0] * count + [address_of(each) for each in slots], np.int64), self._staying)
-        return bound, slots
+        ready = {k: runner.prepare(k, inputs, [*inputs, *slots]) for k in self._fixed}
+        return _Workspace(bound, slots, {k: call for k, call in ready.items() if call is not None})

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...graph.kinds.move import Move
 from ...graph.lowering.program import Load
+from .splitting import is_renamed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,6 +96,14 @@ class MemoryPlan:
     inputs: int
     """How many slots are inputs': the first ones."""
 
+    def slots(self, step: Step) -> set[int]:
+        """Return the slots that a step reads or fills."""
+        return {step.place.slot, *(self.places[number].slot for number in step.reads)}
+
+    def value(self, number: int, inputs: Sequence[Array], memory: Sequence[Array]) -> Array:
+        """Return a value, of arrays for inputs and slots of memory."""
+        return inputs[number] if number < self.inputs else self.places[number].view(memory)
+
 
 def plan_memory(inputs: Sequence[Stage], stages: Sequence[Stage], results: Sequence[str]) -> MemoryPlan:
     """Return where the values of a program lie: those of inputs, each in a slot of its own, then those of stages.
@@ -127,8 +136,8 @@ class _Planner:
         self.writes = {number: write for number, write in writes if write is not None}
         self.places: list[Place] = []
         self.sizes: list[int] = []
-        self.ends: list[int] = []
-        """Of each slot: the last step that reads it, as far as is known."""
+        self.holds: list[list[int]] = []
+        """Of each slot: the numbers of the values that lie in it."""
         self.free: dict[int, list[int]] = {}
 
     def plan(self) -> MemoryPlan:
@@ -136,44 +145,61 @@ class _Planner:
         for number, stage in enumerate(self.every):
             if number < self.ninputs:
                 self.places.append(self._take(number))
-                self.ends[-1] = NEVER
                 continue
             write, puts = self.writes.get(number), None
-            if write is not None and self._changes(number, write):
-                place, puts = self.places[self.reads[number][write.base]], write.puts
-                puts = tuple([put for put in puts if not self._lies_there(number, put, place)])
+            place = self._alias(number)
+            if place is not None:
+                puts = ()
+            elif write is not None and self._changes(number, write):
+                place = self.places[self.reads[number][write.base]]
+                puts = tuple([put for put in write.puts if not self._lies_there(number, put, place)])
             else:
                 place = self._region(number) or self._take(number)
             self.places.append(place)
-            self.ends[place.slot] = max(self.ends[place.slot], self.last[number])
+            if number not in self.holds[place.slot]:
+                self.holds[place.slot].append(number)
             if puts is None or puts:
                 steps.append(Step(stage, self.reads[number], place, puts))
             for slot in {place.slot, *(self.places[read].slot for read in self.reads[number])}:
-                if self.ends[slot] == number:
+                if slot >= self.ninputs and self._end(slot) == number:
                     self.free.setdefault(self.sizes[slot], []).append(slot)
         return MemoryPlan(self.places, steps, self.sizes, self.ninputs)
 
     def _take(self, number: int) -> Place:
         """Return the place of a value in a slot that nobody reads any more, or in a new one."""
         stage = self.every[number]
-        shape, dtype = stage.grid.shape, stage.dtype
-        nbytes = math.prod(shape) * dtype.itemsize
+        nbytes = stage.grid.size * stage.dtype.itemsize
         free = self.free.get(nbytes) if number not in self.results else None
         if free:
             slot = free.pop()
-            self.ends[slot] = number
+            self.holds[slot] = [number]
         else:
             slot = len(self.sizes)
             self.sizes.append(nbytes)
-            self.ends.append(number)
-        return Place.whole(slot, shape, dtype)
+            self.holds.append([number])
+        return Place.whole(slot, stage.grid.shape, stage.dtype)
+
+    def _end(self, slot: int, but: int = -1) -> int:
+        """Return the last step that reads what a slot holds, as far as is known; one of its values is left out."""
+        return max([self.last[number] for number in self.holds[slot] if number != but], default=-1)
+
+    def _alias(self, number: int) -> Place | None:
+        """Return where a value lies already that is another under another shape."""
+        stage = self.every[number]
+        if not is_renamed(stage):
+            return None
+        place = self.places[self.reads[number][0]]
+        kept = number in self.results and place.slot < self.ninputs  # the user's memory, who may write to it
+        return None if kept or not place.is_whole else Place.whole(place.slot, stage.grid.shape, stage.dtype)
 
     def _changes(self, number: int, write: _Write) -> bool:
         """Whether a stage may set elements where the array that it reads lies: nobody reads that later."""
         reads = self.reads[number]
         base = reads[write.base]
-        alone = all(reads[put.source] != base for put in write.puts)
-        return base >= self.ninputs and alone and self.last[base] == number
+        slot = self.places[base].slot
+        place = self.places[base]
+        elsewhere = [self.places[reads[p.source]].slot != slot or self._lies_there(number, p, place) for p in write.puts]
+        return slot >= self.ninputs and all(elsewhere) and self._end(slot) == number
 
     def _region(self, number: int) -> Place | None:
         """Return where a value lies that is only made to be set in an array; None where it must lie elsewhere."""
@@ -181,10 +207,13 @@ class _Planner:
             return None
         (reader,) = self.readers[number]
         write = self.writes.get(reader)
-        if write is None or len(write.puts) != 1 or not self._changes(reader, write):
+        if write is None or len(write.puts) != 1 or self.reads[reader][write.base] >= number:
             return None
         base, put = self.reads[reader][write.base], write.puts[0]
-        if base >= number or any(number <= other < reader for other in self.readers[base]):
+        slot = self.places[base].slot
+        if slot < self.ninputs or self.last[base] != reader or self._end(slot, base) >= number:
+            return None
+        if any(number <= other < reader for other in self.readers[base]):
             return None
         region = self.places[base].part(put.piece.put)
         stage = self.every[number]
@@ -192,7 +221,7 @@ class _Planner:
         return region if fits else None
 
     def _lies_there(self, number: int, put: Put, place: Place) -> bool:
-        return self.places[self.reads[number][put.source]].slot == place.slot
+        return self.places[self.reads[number][put.source]] == place.part(put.piece.put)
 
 
 @dataclass(frozen=True)

@@ -9,31 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.few import ascending
-from ...graph.lowering.plan_cache import NUMBERS, with_scalars
 from ...graph.lowering.program import Call, Product, Program
 from ...graph.lowering.stage import Stage
 from ..kernels.compiled.llvm.text import NotCompilable
-from ..kernels.interpreter.block_calls import BlockError
 from ..rank.blas import limit_blas
-from ..rank.chunk_reader import BatchReader, arrange, take_part
-from ..rank.executor import run_blocks
 from .compiling import Compiling
 from .places import plan_memory
+from .splitting import split
+from .step_runner import StepRunner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ...graph.chunks.grid import Grid, Index
+    from ...graph.chunks.grid import Grid
     from ...graph.expr.expr import DType
     from ...graph.kinds.elementwise import Scalar
-    from .places import Step
 
 Array = np.ndarray[Any, Any]
 
@@ -43,30 +37,6 @@ MOST_STAGES = 1 << 16
 MOST_MEMORY = 1 << 24
 FEW_PRODUCTS = 1 << 13
 """Products of numbers that OpenBLAS leaves to the calling thread: less than 9216, of a matrix and a vector."""
-
-_ONLY = ascending(0, 1)
-
-
-class _Blocks(BatchReader):
-    """The only blocks of a stage's inputs, which are arrays in C order."""
-
-    def __init__(self, stage: Stage, producers: tuple[Stage, ...], arrays: list[Array]) -> None:
-        super().__init__(stage, producers, (), lambda place: None)
-        self.arrays = arrays
-
-    def block(self, number: int, block: int) -> Array:
-        return self.arrays[number]
-
-    def addresses(self, number: int, blocks: Index) -> Index:
-        return np.full(len(blocks), self.arrays[number].__array_interface__["data"][0], np.int64)
-
-    def strided_addresses(self, number: int, blocks: Index) -> tuple[Index, Index]:
-        array = self.arrays[number]
-        return self.addresses(number, blocks), np.broadcast_to(array.strides, (len(blocks), array.ndim))
-
-    def run(self, number: int, blocks: list[int]) -> None:
-        return None
-
 
 def stand_for(token: str, grid: Grid, dtype: DType) -> Stage:
     """Return a stage that stands for an array at hand, of one block."""
@@ -98,15 +68,15 @@ class DirectProgram:
         captured: Sequence[Array],
         holes: Mapping[int, int],
     ) -> None:
-        self._every = (*inputs, *stages)
-        numbers = {stage.token: number for number, stage in enumerate(self._every)}
+        stages = [part for stage in stages for part in split(stage)]
+        every = (*inputs, *stages)
+        numbers = {stage.token: number for number, stage in enumerate(every)}
         self._results = [numbers[token] for token in results]
         self._captured = tuple([np.asarray(array, order="C") for array in captured])
-        self._holes = holes
         self._limit = limit_blas if any(map(_may_use_threads, stages)) else contextlib.nullcontext
         self._plan = plan_memory(inputs, stages, results)
+        self._runner = StepRunner(self._plan, every, holes)
         self._compiling = Compiling(self._plan, {self._plan.places[n].slot for n in self._results}, holes)
-        self._by_numbers: dict[tuple[str, ...], list[Step]] = {}
         for stage in stages:
             stage.learn()
 
@@ -119,11 +89,11 @@ class DirectProgram:
             What a kernel raises.
         """
         inputs = [*[np.asarray(array, order="C") for array in arrays], *self._captured]
-        with self._limit():
+        with self._limit(), np.errstate(all="ignore"):
             memory = self._compute(inputs, scalars)
         results: list[Array] = []
         for number in self._results:
-            result = self._value(number, inputs, memory)
+            result = self._plan.value(number, inputs, memory)
             if number >= len(inputs):
                 result.flags.writeable = False
             results.append(result)
@@ -134,43 +104,11 @@ class DirectProgram:
         native = self._compiling.get()
         if native is not None:
             with contextlib.suppress(NotCompilable):
-                return native.run(inputs, scalars, partial(self._do, scalars=scalars))
+                return native.run(inputs, scalars, self._runner)
         memory = [*inputs, *[np.empty(nbytes, np.uint8) for nbytes in self._plan.sizes[len(inputs) :]]]
         for k in range(len(self._plan.steps)):
-            self._do(k, inputs, memory, scalars)
+            self._runner.run(k, inputs, memory, scalars)
         return memory
-
-    def _do(self, k: int, inputs: list[Array], memory: list[Array], scalars: Mapping[int, Scalar]) -> None:
-        """Do a step as ranks do: tile by tile, with NumPy's kernels or with compiled ones that are there."""
-        step = (self._with_numbers(scalars) if self._holes else self._plan.steps)[k]
-        out, arrays = step.place.view(memory), [self._value(number, inputs, memory) for number in step.reads]
-        if step.puts is not None:
-            for put in step.puts:
-                out[(..., *put.piece.put)] = arrange(take_part(arrays[put.source], put.piece.take), put.piece)
-            return
-        reader = _Blocks(step.stage, tuple([self._every[number] for number in step.reads]), arrays)
-        try:
-            run_blocks(step.stage, _ONLY, reader, partial(_only, out))
-        except BlockError as error:
-            raise error.error from None
-
-    def _value(self, number: int, inputs: list[Array], memory: list[Array]) -> Array:
-        return inputs[number] if number < len(inputs) else self._plan.places[number].view(memory)
-
-    def _with_numbers(self, scalars: Mapping[int, Scalar]) -> list[Step]:
-        """Return the steps with other numbers: the same for the same numbers, as far as these were used last."""
-        key = tuple([repr(scalar.value) for scalar in scalars.values()])
-        steps = self._by_numbers.get(key)
-        if steps is None:
-            if len(self._by_numbers) >= NUMBERS:
-                self._by_numbers = {}
-            puts = {hole: scalars[number] for hole, number in self._holes.items()}
-            steps = self._by_numbers[key] = [
-                replace(step, stage=step.stage.remake(program=with_scalars(step.stage.program, puts)))
-                for step in self._plan.steps
-            ]
-        return steps
-
 
 def _may_use_threads(stage: Stage) -> bool:
     """Whether a library may use threads for a stage, on whose number the bits depend: BLAS has one for few products."""
@@ -183,10 +121,6 @@ def _count_products(stage: Stage, value: Product) -> float:
     """Return how many products of numbers a contraction takes, about."""
     left, right = (stage.operand_grid(operand).size for operand in value.operands)
     return math.sqrt(left * right * stage.domain.size)
-
-
-def _only(out: Array, first: int, count: int) -> Array:
-    return out[None]
 
 
 def is_direct(stages: Sequence[Stage], inputs: Sequence[Stage]) -> bool:

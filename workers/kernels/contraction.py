@@ -8,7 +8,7 @@ aren't copied, and the bits tell nothing of where the operands lay.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ from .buffers import Buffers
 from .compiled.fixed.transposing import copy_tile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ...graph.kinds.contraction import Contract
 
@@ -105,6 +105,24 @@ def contract(op: Contract, pairs: Iterable[tuple[Block, Block]], out: Array) -> 
         np.copyto(out, product.transpose([order.index(label) for label in op.out]))
 
 
+def find_product(op: Contract, left: Array, right: Array, out: Array) -> Callable[[], object] | None:
+    """Return the one call of NumPy's that `contract` makes for blocks which lie in order; None where it makes others."""
+    order, _, across, behind = _layouts(op)
+    if order != op.out or not out.flags.c_contiguous or left is right:
+        return None
+    if len(op.summed) == 1:
+        length = left.shape[op.left.index(op.summed[0])]
+        if panel_length(length, left.size, right.size) < length:
+            return None
+    if not (across.keeps(left) and behind.keeps(right)):
+        return None
+    a, b = across.bring(left), behind.bring(right)
+    total = out.reshape(a.shape[0], a.shape[1], b.shape[2])
+    if len(a) > 1:
+        return partial(np.matmul, a, b, out=total)
+    return partial(_product_of(a, b, total), a[0], b[0], out=total[0])
+
+
 @lru_cache(maxsize=256)
 def _layouts(op: Contract) -> tuple[tuple[int, ...], _Layout, _Layout, _Layout]:
     """Return the labels of the result as a product has them, and how operands are brought to order.
@@ -129,6 +147,11 @@ class _Layout:
         self._order = [labels.index(label) for group in groups for label in group]
         self._groups = [[labels.index(label) for label in group] for group in groups]
         self.is_matrix = self._groups == [[], [0], [1]]
+
+    def keeps(self, block: Array) -> bool:
+        """Whether a block needn't be copied."""
+        as_it_lies = self.is_matrix and (block.flags.c_contiguous or _has_rows(block))
+        return as_it_lies or block.transpose(self._order).flags.c_contiguous
 
     def bring(self, block: Array) -> Array:
         """Bring a block to C order; one that lies so, or a large one whose rows do, is seen as it is."""
@@ -180,8 +203,11 @@ def _wholes(left: Block, right: Block) -> tuple[Array, Array]:
 
 def _multiply(a: Array, b: Array, out: Array) -> None:
     if a.shape[0] == 1:
-        # by a single number, on either side, `np.dot` makes 0 of NaN * 0
-        product = np.dot if min(a.size, b.size) > 1 and out.size < UNLOCKED and out.dtype.char in "fdFD" else np.matmul
-        product(a[0], b[0], out=out[0])
+        _product_of(a, b, out)(a[0], b[0], out=out[0])
     else:
         np.matmul(a, b, out=out)
+
+
+def _product_of(a: Array, b: Array, out: Array) -> Callable[..., object]:
+    """Return the function that multiplies two matrices: by a single number `np.dot` makes 0 of NaN * 0."""
+    return np.dot if min(a.size, b.size) > 1 and out.size < UNLOCKED and out.dtype.char in "fdFD" else np.matmul

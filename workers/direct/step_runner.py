@@ -1,0 +1,121 @@
+"""Steps as ranks run them: tile by tile, with NumPy's kernels, or with compiled ones that are there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.few import ascending
+from ...graph.lowering.plan_cache import NUMBERS, with_scalars
+from ..kernels.interpreter.block_calls import BlockError
+from ..rank.chunk_reader import BatchReader, arrange, take_part
+from ..rank.executor import run_blocks
+from .products import multiply, ready_product
+from .splitting import product_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ...graph.chunks.grid import Index
+    from ...graph.kinds.elementwise import Scalar
+    from ...graph.lowering.stage import Stage
+    from .places import MemoryPlan, Step
+
+Array = np.ndarray[Any, Any]
+_ONLY = ascending(0, 1)
+
+
+class _Blocks(BatchReader):
+    """The only blocks of a stage's inputs, which are arrays in C order."""
+
+    def __init__(self, stage: Stage, producers: tuple[Stage, ...], arrays: list[Array]) -> None:
+        super().__init__(stage, producers, (), lambda place: None)
+        self.arrays = arrays
+
+    def block(self, number: int, block: int) -> Array:
+        return self.arrays[number]
+
+    def addresses(self, number: int, blocks: Index) -> Index:
+        return np.full(len(blocks), self.arrays[number].__array_interface__["data"][0], np.int64)
+
+    def strided_addresses(self, number: int, blocks: Index) -> tuple[Index, Index]:
+        array = self.arrays[number]
+        return self.addresses(number, blocks), np.broadcast_to(array.strides, (len(blocks), array.ndim))
+
+    def run(self, number: int, blocks: list[int]) -> None:
+        return None
+
+
+class StepRunner:
+    """Runs steps of a program, one by one.
+
+    Parameters
+    ----------
+    plan : MemoryPlan
+    stages : sequence of Stage
+        What makes the program's values, those that stand for inputs too.
+    holes : mapping of int to int
+        Which number each scalar of the programs is, by its identity; others stay.
+    """
+
+    def __init__(self, plan: MemoryPlan, stages: Sequence[Stage], holes: Mapping[int, int]) -> None:
+        self._plan, self._stages, self._holes = plan, stages, holes
+        self._by_numbers: dict[tuple[str, ...], list[Step]] = {}
+
+    def run(self, k: int, inputs: list[Array], memory: list[Array], scalars: Mapping[int, Scalar]) -> None:
+        """Run step k.
+
+        Raises
+        ------
+        Exception
+            What a kernel raises.
+        """
+        step = (self._with_numbers(scalars) if self._holes else self._plan.steps)[k]
+        arrays, out = self._blocks(step, inputs, memory)
+        if step.puts is not None:
+            for put in step.puts:
+                out[(..., *put.piece.put)] = arrange(take_part(arrays[put.source], put.piece.take), put.piece)
+        elif (product := product_of(step.stage)) is not None:
+            multiply(product, step.stage, arrays, out)
+        else:
+            reader = _Blocks(step.stage, tuple([self._stages[number] for number in step.reads]), arrays)
+            try:
+                run_blocks(step.stage, _ONLY, reader, partial(_only, out))
+            except BlockError as error:
+                raise error.error from None
+
+    def prepare(self, k: int, inputs: list[Array], memory: list[Array]) -> Callable[[], object] | None:
+        """Return a call that runs step k as long as its arrays lie where they do; None where there is none."""
+        step = self._plan.steps[k]
+        product = None if step.puts is not None else product_of(step.stage)
+        if product is None:
+            return None
+        arrays, out = self._blocks(step, inputs, memory)
+        return ready_product(product, step.stage, arrays, out)
+
+    def _blocks(self, step: Step, inputs: list[Array], memory: list[Array]) -> tuple[list[Array], Array]:
+        """Return the arrays that a step reads, under the shapes that it wants, and the one that it fills."""
+        shapes = [grid.shape for grid in step.stage.input_grids]
+        read = [self._plan.value(number, inputs, memory) for number in step.reads]
+        return [a.reshape(shape) for a, shape in zip(read, shapes, strict=True)], step.place.view(memory)
+
+    def _with_numbers(self, scalars: Mapping[int, Scalar]) -> list[Step]:
+        """Return the steps with other numbers: the same for the same numbers, as far as these were used last."""
+        key = tuple([repr(scalar.value) for scalar in scalars.values()])
+        steps = self._by_numbers.get(key)
+        if steps is None:
+            if len(self._by_numbers) >= NUMBERS:
+                self._by_numbers = {}
+            puts = {hole: scalars[number] for hole, number in self._holes.items()}
+            steps = self._by_numbers[key] = [
+                replace(step, stage=step.stage.remake(program=with_scalars(step.stage.program, puts)))
+                for step in self._plan.steps
+            ]
+        return steps
+
+
+def _only(out: Array, first: int, count: int) -> Array:
+    return out[None]
