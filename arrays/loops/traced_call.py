@@ -14,6 +14,7 @@ from ...graph.kinds.elementwise import Elementwise, NumberInput, Scalar
 from ...graph.kinds.source import Host
 from ...graph.lowering.lower import lower
 from ...graph.lowering.plan_cache import scalars_of
+from ...scheduler.session.cluster import session
 from ...workers.direct import DirectProgram, is_direct, stand_for
 from ..base import runs_in_step, wrap
 from ..execution.deferred import evaluate
@@ -79,7 +80,7 @@ class TracedCall:
         if program is None:
             return None
         known = self.trace.pair(operands, self.trace.outside)
-        values = program.run(arrays, numbers)
+        values = program.run(arrays, numbers, session().threads)
         pairs = zip(values, self.trace.roots, strict=True)
         return [known[root.token] if root.token in known else hosted(value, root) for value, root in pairs]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,6 +29,8 @@ FIRST_TIME, KERNEL_TIME = 1.0, 60.0
 """Milliseconds that a step takes in its first run, when nothing is known of it, and that making a kernel takes."""
 AT_ONCE = 50_000_000
 """Work of the calls that are made at once: an interrupt waits as long."""
+LARGE_WORK = 1 << 20
+"""Work of a call that threads share: some hundred microseconds, where handing over takes some ten."""
 
 
 class Compiling:
@@ -50,11 +54,11 @@ class Compiling:
         self._native: NativeProgram | None = None
         self._is_open = True
 
-    def get(self) -> NativeProgram | None:
-        """Return the compiled program if it is there; else see to it that it will be."""
+    def get(self, threads: int) -> NativeProgram | None:
+        """Return the compiled program, for so many threads, if it is there; else see to it that it will be."""
         if config.jit == "off" or not self._is_open:
             return None
-        if self._native is not None:
+        if self._native is not None and self._native.threads == threads:
             return self._native
         self._work += self._each
         is_long = FIRST_TIME * len(self._plan.steps) > KERNEL_TIME
@@ -64,7 +68,7 @@ class Compiling:
             return None
         loop = driver()
         if loop is not None:
-            self._native = NativeProgram(self._plan, self._calls, self._fresh, loop)
+            self._native = NativeProgram(self._plan, self._calls, self._fresh, loop, threads)
         return self._native
 
     def _begin(self, runs: int) -> None:
@@ -87,6 +91,14 @@ def _is_made(kernel: Kernel, work: int) -> bool:
     return kernel.after(work) is not None or kernel.finished.is_set()
 
 
+class _Calls(NamedTuple):
+    """Calls of the table, from which one on and how many; if they are `shared`, each is made by a thread of its own."""
+
+    first: int
+    count: int
+    shared: bool
+
+
 class _Workspace(NamedTuple):
     """What one run at a time uses: calls, memory but for inputs and results, and steps that are ready to be called."""
 
@@ -99,25 +111,32 @@ class NativeProgram:
     """A program whose steps are calls of kernels, as far as kernels take them."""
 
     def __init__(
-        self, plan: MemoryPlan, calls: Sequence[list[NativeCall] | None], fresh: Collection[int], loop: Native
+        self,
+        plan: MemoryPlan,
+        calls: Sequence[list[NativeCall] | None],
+        fresh: Collection[int],
+        loop: Native,
+        threads: int,
     ) -> None:
-        self._plan, self._loop = plan, loop
-        self._parts: list[int | tuple[int, int]] = []
+        self._plan, self._loop, self.threads = plan, loop, threads
+        self._parts: list[int | _Calls] = []
         every: list[NativeCall] = []
         work = 0
         for k, several in enumerate(calls):
             if several is None or any(call.kernel.function is None for call in several):
                 self._parts.append(k)
                 continue
-            last = self._parts[-1] if self._parts else k
-            work = work if isinstance(last, tuple) else 0
-            if isinstance(last, tuple) and work < AT_ONCE:
-                self._parts[-1] = last[0], last[1] + len(several)
-            else:
-                self._parts.append((len(every), len(several)))
-                work = 0
-            work += sum(call.work for call in several)
-            every += several
+            for call in several:
+                shares = call.shares(threads) if threads > 1 and call.work >= LARGE_WORK else [call]
+                last = self._parts[-1] if self._parts else k
+                if len(shares) == 1 and isinstance(last, _Calls) and not last.shared and work < AT_ONCE:
+                    self._parts[-1] = last._replace(count=last.count + 1)
+                else:
+                    self._parts.append(_Calls(len(every), len(shares), len(shares) > 1))
+                    work = 0
+                work += call.work
+                every += shares
+        self._has_shared = any(isinstance(part, _Calls) and part.shared for part in self._parts)
         self._tables = CallTables(every)
         changing = np.isin(self._tables.slots, [*range(plan.inputs), *fresh])
         self._changing, self._staying = np.flatnonzero(changing), np.flatnonzero(~changing)
@@ -138,22 +157,41 @@ class NativeProgram:
             workspace = self._free.pop()
         except IndexError:
             workspace = self._make_workspace(inputs, runner)
-        bound, slots, ready = workspace
+        bound, slots, _ = workspace
         bound.put_numbers(scalars)
         memory = [*inputs, *slots]
         for slot in self._fresh:
             memory[slot] = np.empty(self._plan.sizes[slot], np.uint8)
         begins = np.array([address_of(each) for each in memory], np.int64)
         bound.put(begins, self._changing)
+        with ThreadPoolExecutor(self.threads - 1) if self._has_shared else nullcontext() as pool:
+            self._make(workspace, pool, inputs, memory, scalars, runner)
+        self._free.append(workspace)
+        return memory
+
+    def _make(
+        self,
+        workspace: _Workspace,
+        pool: ThreadPoolExecutor | None,
+        inputs: list[Array],
+        memory: list[Array],
+        scalars: Mapping[int, Scalar],
+        runner: StepRunner,
+    ) -> None:
+        bound, _, ready = workspace
         for part in self._parts:
-            if isinstance(part, tuple):
-                bound.run(self._loop, *part)
+            if isinstance(part, _Calls) and part.shared:
+                assert pool is not None
+                others = [pool.submit(bound.run, self._loop, part.first + k, 1) for k in range(1, part.count)]
+                bound.run(self._loop, part.first, 1)
+                for other in others:
+                    other.result()
+            elif isinstance(part, _Calls):
+                bound.run(self._loop, part.first, part.count)
             elif (call := ready.get(part)) is not None:
                 call()
             else:
                 runner.run(part, inputs, memory, scalars)
-        self._free.append(workspace)
-        return memory
 
     def _make_workspace(self, inputs: list[Array], runner: StepRunner) -> _Workspace:
         """Return calls over memory of their own."""

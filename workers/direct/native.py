@@ -8,7 +8,7 @@ and the loop goes over the kernels: a step of a few elements takes as long as a 
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -71,6 +71,24 @@ class NativeCall:
     scalars: bytes = b""
     holes: tuple[Hole, ...] = ()
     held: tuple[Array, ...] = ()
+    extent: int = 0
+    """The column of the extent along which it can be cut, if it is one box."""
+    apart: tuple[int, ...] = ()
+    """How many bytes neighbours along that are apart, of the result and of each input."""
+
+    def shares(self, count: int) -> list[NativeCall]:
+        """Return calls that together do the same, as many as can be: each of neighbours along an axis."""
+        length = int(self.rows[0, self.extent])
+        if len(self.rows) > 1 or not self.apart or length < count:
+            return [self]
+        calls: list[NativeCall] = []
+        for k in range(count):
+            begin, end = length * k // count, length * (k + 1) // count
+            rows = self.rows.copy()
+            rows[0, : len(self.apart)] += begin * np.array(self.apart)
+            rows[0, self.extent] = end - begin
+            calls.append(replace(self, rows=rows, work=self.work // count))
+        return calls
 
 
 class _Compiled(NamedTuple):
@@ -121,8 +139,8 @@ class CallMaker:
                 _merge_axes(rows[0], compiled.fused, stage)
             scalars, holes = self._scalars(compiled, stage.program)
             together = max(1, TOGETHER // max(1, stage.domain.shape[-1] if stage.domain.shape else 1))
-            work = work_of(stage)
-            return NativeCall(compiled.kernel, rows, slots, layout.beside, together, work, scalars, holes, held)
+            call = NativeCall(compiled.kernel, rows, slots, layout.beside, together, work_of(stage), scalars, holes, held)
+            return replace(call, **_cut_of(rows[0], compiled.fused, stage, spaced)) if stage.domain.ndim else call
         raise NotStrided
 
     def _put(self, step: Step, put: Put) -> NativeCall:
@@ -251,6 +269,23 @@ def _merge_axes(row: Array, fused: FusedKernel, stage: Stage) -> None:
             return
     extents[-1] = np.prod(extents)
     extents[:-1] = 1
+
+
+def _cut_of(row: Array, fused: FusedKernel, stage: Stage, spaced: bool) -> dict[str, Any]:
+    """Return along which axis a box can be cut, and how far neighbours are apart there."""
+    ndim, count = stage.domain.ndim, len(fused.loads) + 1
+    axis = next((a for a in range(ndim) if row[count + a] > 1), ndim - 1)
+    values, width = stage.program.values, ndim if spaced else ndim - 1
+    apart: list[int] = []
+    for k in range(count):
+        value = values[fused.loads[k - 1]] if k else values[-1]
+        if k and fused.single[k - 1]:
+            apart.append(0)
+        elif axis < width:
+            apart.append(int(row[count + ndim + k * width + axis]) * value.dtype.itemsize)
+        else:
+            apart.append(value.dtype.itemsize if value.full[-1] else 0)
+    return {"extent": count + axis, "apart": tuple(apart)}
 
 
 class CallTables:

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 MOST_BYTES = 1 << 20
-"""Bytes of the largest block that a program reads or makes: with more, computing takes longer than a word."""
+"""Bytes of the largest block that a short program reads or makes: with more, computing takes longer than a word."""
+MANY_STAGES = 8
+LARGE_BYTES = 1 << 26
+"""The same of a program of many stages, for each of which the engine would be told."""
 MOST_STAGES = 1 << 16
-MOST_MEMORY = 1 << 24
 FEW_PRODUCTS = 1 << 13
 """Products of numbers that OpenBLAS leaves to the calling thread: less than 9216, of a matrix and a vector."""
 
@@ -80,8 +82,10 @@ class DirectProgram:
         for stage in stages:
             stage.learn()
 
-    def run(self, arrays: Sequence[Array], scalars: Mapping[int, Scalar]) -> list[Array]:
+    def run(self, arrays: Sequence[Array], scalars: Mapping[int, Scalar], threads: int) -> list[Array]:
         """Return the results for other arrays and numbers; nobody may write to them.
+
+        So many threads share what is large.
 
         Raises
         ------
@@ -90,7 +94,7 @@ class DirectProgram:
         """
         inputs = [*[np.asarray(array, order="C") for array in arrays], *self._captured]
         with self._limit(), np.errstate(all="ignore"):
-            memory = self._compute(inputs, scalars)
+            memory = self._compute(inputs, scalars, threads)
         results: list[Array] = []
         for number in self._results:
             result = self._plan.value(number, inputs, memory)
@@ -99,9 +103,9 @@ class DirectProgram:
             results.append(result)
         return results
 
-    def _compute(self, inputs: list[Array], scalars: Mapping[int, Scalar]) -> list[Array]:
+    def _compute(self, inputs: list[Array], scalars: Mapping[int, Scalar], threads: int) -> list[Array]:
         """Return slots of memory, in which the results are."""
-        native = self._compiling.get()
+        native = self._compiling.get(threads)
         if native is not None:
             with contextlib.suppress(NotCompilable):
                 return native.run(inputs, scalars, self._runner)
@@ -125,10 +129,11 @@ def _count_products(stage: Stage, value: Product) -> float:
 
 def is_direct(stages: Sequence[Stage], inputs: Sequence[Stage]) -> bool:
     """Whether stages are of one block each, and small; and call nothing of the user's."""
-    return len(stages) <= MOST_STAGES and all(map(_is_single, stages))
+    most = MOST_BYTES if len(stages) < MANY_STAGES else LARGE_BYTES
+    return len(stages) <= MOST_STAGES and all(_is_single(stage, most) for stage in stages)
 
 
-def _is_single(stage: Stage) -> bool:
+def _is_single(stage: Stage, most: int) -> bool:
     grids = (stage.grid, stage.domain, *stage.input_grids)
     elsewhere = stage.foreign or stage.gang or stage.at_driver or stage.spread or stage.holds or stage.data is not None
-    return not elsewhere and all(grid.nblocks == 1 and grid.size for grid in grids) and stage.heft <= MOST_BYTES
+    return not elsewhere and all(grid.nblocks == 1 and grid.size for grid in grids) and stage.heft <= most
