@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .structures import Structure
     from .tracing import Trace
 
+PART = 4
+"""One such part of the room for chunks may be taken by what the calling thread computes."""
+
 
 class Result(NamedTuple):
     """One of the leaves of what a function returns: a root of the trace, a leaf of the arguments, or a constant."""
@@ -107,7 +110,8 @@ class TracedCall:
             captured = evaluate(trace.outside) if trace.outside else []
         except ClusterError:  # a task computes no arrays; what it returns is lazy
             return None
-        return DirectProgram(stages, inputs, [root.token for root in roots], captured, holes)
+        program = DirectProgram(stages, inputs, [root.token for root in roots], captured, holes)
+        return program if program.nbytes <= session().room // PART else None
 
 
 def _at_hand(e: Expr) -> np.ndarray[Any, Any] | None:

@@ -29,6 +29,8 @@ FIRST_TIME, KERNEL_TIME = 1.0, 60.0
 """Milliseconds that a step takes in its first run, when nothing is known of it, and that making a kernel takes."""
 AT_ONCE = 50_000_000
 """Work of the calls that are made at once: an interrupt waits as long."""
+MOST_KEPT = 1 << 26
+"""Bytes of memory that is kept from run to run."""
 LARGE_WORK = 1 << 20
 """Work of a call that threads share: some hundred microseconds, where handing over takes some ten."""
 
@@ -95,7 +97,7 @@ class _Calls(NamedTuple):
     """Calls of the table, from which one on and how many; if they are `shared`, each is made by a thread of its own."""
 
     first: int
-    count: int
+    many: int
     shared: bool
 
 
@@ -130,7 +132,7 @@ class NativeProgram:
                 shares = call.shares(threads) if threads > 1 and call.work >= LARGE_WORK else [call]
                 last = self._parts[-1] if self._parts else k
                 if len(shares) == 1 and isinstance(last, _Calls) and not last.shared and work < AT_ONCE:
-                    self._parts[-1] = last._replace(count=last.count + 1)
+                    self._parts[-1] = last._replace(many=last.many + 1)
                 else:
                     self._parts.append(_Calls(len(every), len(shares), len(shares) > 1))
                     work = 0
@@ -166,7 +168,8 @@ class NativeProgram:
         bound.put(begins, self._changing)
         with ThreadPoolExecutor(self.threads - 1) if self._has_shared else nullcontext() as pool:
             self._make(workspace, pool, inputs, memory, scalars, runner)
-        self._free.append(workspace)
+        if sum(each.nbytes for each in slots) <= MOST_KEPT:
+            self._free.append(workspace)
         return memory
 
     def _make(
@@ -182,12 +185,12 @@ class NativeProgram:
         for part in self._parts:
             if isinstance(part, _Calls) and part.shared:
                 assert pool is not None
-                others = [pool.submit(bound.run, self._loop, part.first + k, 1) for k in range(1, part.count)]
+                others = [pool.submit(bound.run, self._loop, part.first + k, 1) for k in range(1, part.many)]
                 bound.run(self._loop, part.first, 1)
                 for other in others:
                     other.result()
             elif isinstance(part, _Calls):
-                bound.run(self._loop, part.first, part.count)
+                bound.run(self._loop, part.first, part.many)
             elif (call := ready.get(part)) is not None:
                 call()
             else:

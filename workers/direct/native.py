@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .places import Put, Step
 
 Array = np.ndarray[Any, Any]
-LITTLE_WORK = 20_000
+LITTLE_WORK = 100_000
 """Elements times loops that take as long as the interpreter's way to them."""
 WORDS = 7
 """Of the record of a call: the function, its table and scalars, how many boxes of which width, two more numbers."""
@@ -139,7 +139,9 @@ class CallMaker:
                 _merge_axes(rows[0], compiled.fused, stage)
             scalars, holes = self._scalars(compiled, stage.program)
             together = max(1, TOGETHER // max(1, stage.domain.shape[-1] if stage.domain.shape else 1))
-            call = NativeCall(compiled.kernel, rows, slots, layout.beside, together, work_of(stage), scalars, holes, held)
+            call = NativeCall(
+                compiled.kernel, rows, slots, layout.beside, together, work_of(stage), scalars, holes, held
+            )
             return replace(call, **_cut_of(rows[0], compiled.fused, stage, spaced)) if stage.domain.ndim else call
         raise NotStrided
 
@@ -232,7 +234,7 @@ def _structure(value: Value) -> Hashable:
         return kind_of(value.source.value), value.dtype, value.full
     if isinstance(value, Generate) and isinstance(value.source, Inside):
         return value.axes, value.full
-    return type(value)
+    return type(value).__name__
 
 
 def _compile(program: Program, spaced: bool) -> _Compiled:
@@ -318,7 +320,9 @@ class CallTables:
         moving = slots != CONSTANT
         self.cells, self.slots = np.concatenate(cells)[moving], slots[moving]
         self.offsets = self.words[self.cells]
-        holes = [(at + 8 * hole.at, hole) for at, call in zip(scalars_at.tolist(), calls, strict=True) for hole in call.holes]
+        holes = [
+            (at + 8 * hole.at, hole) for at, call in zip(scalars_at.tolist(), calls, strict=True) for hole in call.holes
+        ]
         self.holes = tuple(holes)
         self._kept = [(call.kernel, call.held) for call in calls]
 

@@ -45,7 +45,7 @@ class Place:
 
     def view(self, memory: Sequence[Array]) -> Array:
         """Return the array that lies there, of slots of memory."""
-        return np.ndarray(self.shape, self.dtype, memory[self.slot], self.offset, self.strides)  # type: ignore[arg-type]
+        return np.ndarray(self.shape, self.dtype, memory[self.slot], self.offset, self.strides)
 
     @property
     def is_whole(self) -> bool:
@@ -146,7 +146,8 @@ class _Planner:
             if number < self.ninputs:
                 self.places.append(self._take(number))
                 continue
-            write, puts = self.writes.get(number), None
+            write = self.writes.get(number)
+            puts: tuple[Put, ...] | None = None
             place = self._alias(number)
             if place is not None:
                 puts = ()
@@ -198,7 +199,9 @@ class _Planner:
         base = reads[write.base]
         slot = self.places[base].slot
         place = self.places[base]
-        elsewhere = [self.places[reads[p.source]].slot != slot or self._lies_there(number, p, place) for p in write.puts]
+        elsewhere = [
+            self.places[reads[p.source]].slot != slot or self._lies_there(number, p, place) for p in write.puts
+        ]
         return slot >= self.ninputs and all(elsewhere) and self._end(slot) == number
 
     def _region(self, number: int) -> Place | None:
@@ -257,4 +260,6 @@ def _is_sliced(piece: Piece) -> bool:
 def _is_whole(piece: Piece, shape: tuple[int, ...]) -> bool:
     """Whether a piece is all of an operand's block, as it lies."""
     plain = _is_sliced(piece) and piece.order is None and piece.shape is None and len(piece.take) == len(shape)
-    return plain and all(isinstance(t, slice) and t.indices(n) == (0, n, 1) for t, n in zip(piece.take, shape, strict=True))
+    return plain and all(
+        isinstance(t, slice) and t.indices(n) == (0, n, 1) for t, n in zip(piece.take, shape, strict=True)
+    )

@@ -40,6 +40,7 @@ MOST_STAGES = 1 << 16
 FEW_PRODUCTS = 1 << 13
 """Products of numbers that OpenBLAS leaves to the calling thread: less than 9216, of a matrix and a vector."""
 
+
 def stand_for(token: str, grid: Grid, dtype: DType) -> Stage:
     """Return a stage that stands for an array at hand, of one block."""
     return Stage(token, "", "", grid, grid, dtype, (), (), Program(()))
@@ -82,6 +83,11 @@ class DirectProgram:
         for stage in stages:
             stage.learn()
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that a run takes, with its results."""
+        return sum(self._plan.sizes[self._plan.inputs :])
+
     def run(self, arrays: Sequence[Array], scalars: Mapping[int, Scalar], threads: int) -> list[Array]:
         """Return the results for other arrays and numbers; nobody may write to them.
 
@@ -113,6 +119,7 @@ class DirectProgram:
         for k in range(len(self._plan.steps)):
             self._runner.run(k, inputs, memory, scalars)
         return memory
+
 
 def _may_use_threads(stage: Stage) -> bool:
     """Whether a library may use threads for a stage, on whose number the bits depend: BLAS has one for few products."""

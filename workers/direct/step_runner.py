@@ -64,6 +64,8 @@ class StepRunner:
     def __init__(self, plan: MemoryPlan, stages: Sequence[Stage], holes: Mapping[int, int]) -> None:
         self._plan, self._stages, self._holes = plan, stages, holes
         self._by_numbers: dict[tuple[str, ...], list[Step]] = {}
+        self._products = [None if step.puts is not None else product_of(step.stage) for step in plan.steps]
+        self._shapes = [[grid.shape for grid in step.stage.input_grids] for step in plan.steps]
 
     def run(self, k: int, inputs: list[Array], memory: list[Array], scalars: Mapping[int, Scalar]) -> None:
         """Run step k.
@@ -73,14 +75,15 @@ class StepRunner:
         Exception
             What a kernel raises.
         """
-        step = (self._with_numbers(scalars) if self._holes else self._plan.steps)[k]
-        arrays, out = self._blocks(step, inputs, memory)
+        step, product = self._plan.steps[k], self._products[k]
+        arrays, out = self._blocks(k, inputs, memory)
         if step.puts is not None:
             for put in step.puts:
                 out[(..., *put.piece.put)] = arrange(take_part(arrays[put.source], put.piece.take), put.piece)
-        elif (product := product_of(step.stage)) is not None:
+        elif product is not None:
             multiply(product, step.stage, arrays, out)
         else:
+            step = self._with_numbers(scalars)[k] if self._holes else step
             reader = _Blocks(step.stage, tuple([self._stages[number] for number in step.reads]), arrays)
             try:
                 run_blocks(step.stage, _ONLY, reader, partial(_only, out))
@@ -89,18 +92,17 @@ class StepRunner:
 
     def prepare(self, k: int, inputs: list[Array], memory: list[Array]) -> Callable[[], object] | None:
         """Return a call that runs step k as long as its arrays lie where they do; None where there is none."""
-        step = self._plan.steps[k]
-        product = None if step.puts is not None else product_of(step.stage)
+        product = self._products[k]
         if product is None:
             return None
-        arrays, out = self._blocks(step, inputs, memory)
-        return ready_product(product, step.stage, arrays, out)
+        return ready_product(product, self._plan.steps[k].stage, *self._blocks(k, inputs, memory))
 
-    def _blocks(self, step: Step, inputs: list[Array], memory: list[Array]) -> tuple[list[Array], Array]:
+    def _blocks(self, k: int, inputs: list[Array], memory: list[Array]) -> tuple[list[Array], Array]:
         """Return the arrays that a step reads, under the shapes that it wants, and the one that it fills."""
-        shapes = [grid.shape for grid in step.stage.input_grids]
+        step = self._plan.steps[k]
         read = [self._plan.value(number, inputs, memory) for number in step.reads]
-        return [a.reshape(shape) for a, shape in zip(read, shapes, strict=True)], step.place.view(memory)
+        arrays = [a if a.shape == shape else a.reshape(shape) for a, shape in zip(read, self._shapes[k], strict=True)]
+        return arrays, step.place.view(memory)
 
     def _with_numbers(self, scalars: Mapping[int, Scalar]) -> list[Step]:
         """Return the steps with other numbers: the same for the same numbers, as far as these were used last."""

@@ -106,7 +106,7 @@ def contract(op: Contract, pairs: Iterable[tuple[Block, Block]], out: Array) -> 
 
 
 def find_product(op: Contract, left: Array, right: Array, out: Array) -> Callable[[], object] | None:
-    """Return the one call of NumPy's that `contract` makes for blocks which lie in order; None where it makes others."""
+    """Return the one call of NumPy's that `contract` makes for blocks in order; None where it makes others."""
     order, _, across, behind = _layouts(op)
     if order != op.out or not out.flags.c_contiguous or left is right:
         return None

@@ -118,7 +118,9 @@ _layouts: OrderedDict[Hashable, Layouts] = OrderedDict()
 def layouts_of(stage: Stage, fused: FusedKernel) -> Layouts:
     """Return what is kept for stages that read as this one does."""
     loads = [v for v in map(stage.program.values.__getitem__, fused.loads) if isinstance(v, Load)]
-    ways = tuple([(v.access, v.axes, v.dtype, v.full, v.frame and v.frame.axes, v.inputs, fill_bytes(v)) for v in loads])
+    ways = tuple(
+        [(v.access, v.axes, v.dtype, v.full, v.frame and v.frame.axes, v.inputs, fill_bytes(v)) for v in loads]
+    )
     grids = tuple([grid.axes for grid in stage.input_grids])
     boxes = tuple([v.source for v in find_boxes(stage.program)])
     key = (stage.domain.axes, stage.dtype, ways, grids, boxes)

@@ -38,7 +38,7 @@ class KernelScalar:
 
 @dataclass
 class StepWriter:
-    """Writes steps of a program; `scalars` are those that they need, in eight bytes each, and `constants` tell of them."""
+    """Writes steps of a program; `scalars` are those that they need, in eight bytes each, told of by `constants`."""
 
     program: Program
     body: Body = field(default_factory=Body)
