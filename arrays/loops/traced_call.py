@@ -14,8 +14,11 @@ from ...graph.kinds.elementwise import Elementwise, NumberInput, Scalar
 from ...graph.kinds.source import Host
 from ...graph.lowering.lower import lower
 from ...graph.lowering.plan_cache import scalars_of
-from ...scheduler.session.cluster import session
+from ...scheduler.session.cluster import running
+from ...scheduler.session.resources import usable_cores
+from ...workers.config import config
 from ...workers.direct import DirectProgram, is_direct, stand_for
+from ...workers.rank.output import in_task
 from ..base import runs_in_step, wrap
 from ..execution.deferred import evaluate
 from .tracing import TracedArray, hosted, substitute
@@ -26,8 +29,8 @@ if TYPE_CHECKING:
     from .structures import Structure
     from .tracing import Trace
 
-PART = 4
-"""One such part of the room for chunks may be taken by what the calling thread computes."""
+PART, MOST_BYTES = 4, 1 << 28
+"""One such part of the room for chunks may be taken by what the calling thread computes; where none runs, so much."""
 
 
 class Result(NamedTuple):
@@ -83,7 +86,7 @@ class TracedCall:
         if program is None:
             return None
         known = self.trace.pair(operands, self.trace.outside)
-        values = program.run(arrays, numbers, session().threads)
+        values = program.run(arrays, numbers, _count_threads())
         pairs = zip(values, self.trace.roots, strict=True)
         return [known[root.token] if root.token in known else hosted(value, root) for value, root in pairs]
 
@@ -111,7 +114,16 @@ class TracedCall:
         except ClusterError:  # a task computes no arrays; what it returns is lazy
             return None
         program = DirectProgram(stages, inputs, [root.token for root in roots], captured, holes)
-        return program if program.nbytes <= session().room // PART else None
+        active = running()
+        return program if program.nbytes <= (MOST_BYTES if active is None else active.room // PART) else None
+
+
+def _count_threads() -> int:
+    """Return how many threads may share what the calling thread computes: in a task it is one of many."""
+    active = running()
+    if in_task():
+        return 1
+    return config.threads or usable_cores() if active is None else active.threads
 
 
 def _at_hand(e: Expr) -> np.ndarray[Any, Any] | None:
