@@ -18,6 +18,7 @@ import sys
 import types
 from collections import OrderedDict
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,9 +30,10 @@ from ...workers.public_api import warn
 from ..base import ArrayBase, wrap
 from ..storage import refusing_outer_writes, traced_here
 from .arguments import AS_THEY_ARE, NUMBERS, PLAIN, ArgumentReader, Static
+from .own_arrays import with_own_arrays
 from .structures import LEAF, take_apart
 from .traced_call import Result, TracedCall
-from .tracing import capture, placeholder, raise_refusal
+from .tracing import NeedsValues, capture, placeholder, raise_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -98,16 +100,18 @@ class TracedFunction:
 
     def _trace(self, arguments: Arguments, level: int) -> tuple[TracedCall | None, int]:
         """Call the function to be traced; return what a call does, and which numbers are no inputs."""
-        kinds = {type(leaf) for leaf in arguments.leaves}
-        while True:
-            more = kinds & {*AS_THEY_ARE[-1]} - {*AS_THEY_ARE[level]}
+        try:
+            call, level = self._trace_as(self._function, arguments, level)
+        except NeedsValues:
+            other = self._with_own_arrays
+            if other is None:
+                raise
             try:
-                call = self._trace_once(arguments, AS_THEY_ARE[level])
-                break
-            except Exception:
-                if not more:
-                    raise
-            level += 1
+                call, level = self._trace_as(other, arguments, level)
+            except Exception:  # the function's own error is told
+                other = None
+            if other is None:
+                raise
         self.traces += 1
         if self.traces == MANY_TRACES + 1:
             warn(
@@ -117,14 +121,34 @@ class TracedFunction:
             )
         return call, level
 
-    def _trace_once(self, arguments: Arguments, as_they_are: tuple[type, ...]) -> TracedCall | None:
+    @cached_property
+    def _with_own_arrays(self) -> Callable[..., Any] | None:
+        return with_own_arrays(self._function)
+
+    def _trace_as(
+        self, function: Callable[..., Any], arguments: Arguments, level: int
+    ) -> tuple[TracedCall | None, int]:
+        """Call a function to be traced, with fewer and fewer numbers as inputs."""
+        kinds = {type(leaf) for leaf in arguments.leaves}
+        while True:
+            more = kinds & {*AS_THEY_ARE[-1]} - {*AS_THEY_ARE[level]}
+            try:
+                return self._trace_once(function, arguments, AS_THEY_ARE[level]), level
+            except Exception:
+                if not more:
+                    raise
+            level += 1
+
+    def _trace_once(
+        self, function: Callable[..., Any], arguments: Arguments, as_they_are: tuple[type, ...]
+    ) -> TracedCall | None:
         """Call the function; return None where calls are to be calls of it: it changes more than its arguments."""
         leaves, inputs = arguments.leaves, {*NUMBERS} - {*as_they_are}
         numbers = [(k, NumberInput(leaf)) for k, leaf in enumerate(leaves) if type(leaf) in inputs]
         stands_for = {k: placeholder("jit", leaves[k].expr.grid, leaves[k].dtype) for k in arguments.arrays}
         with refusing_outer_writes(_OuterWrite) as writes:
             try:
-                call = self._record(arguments, numbers, stands_for)
+                call = self._record(function, arguments, numbers, stands_for)
             except _OuterWrite:
                 return None
             except Exception:
@@ -133,7 +157,11 @@ class TracedFunction:
         return None if writes.where else call
 
     def _record(
-        self, arguments: Arguments, numbers: list[tuple[int, NumberInput]], stands_for: dict[int, Expr]
+        self,
+        function: Callable[..., Any],
+        arguments: Arguments,
+        numbers: list[tuple[int, NumberInput]],
+        stands_for: dict[int, Expr],
     ) -> TracedCall | None:
         """Call the function with what stands for its arguments; return what it makes of that."""
         leaves = list(arguments.leaves)
@@ -142,7 +170,7 @@ class TracedFunction:
         arrays = {id(arguments.leaves[k]): wrap(stands) for k, stands in stands_for.items()}
         leaves = [arrays.get(id(leaf), leaf.value if isinstance(leaf, Static) else leaf) for leaf in leaves]
         args, keywords = arguments.structure.build(leaves)
-        returned, structure = take_apart(self._reader.operation, self._function(*args, **keywords))
+        returned, structure = take_apart(self._reader.operation, function(*args, **keywords))
         if any(number.asked for _, number in numbers):
             raise TypeError("a number's value was asked for")
         if not _is_left((args, keywords), arguments.structure, iter(leaves)):

@@ -73,7 +73,9 @@ def write_program(seed):
             text = f"xp.exp(0.01 * {text}) + {rng.choice('abc')}.sum() - (a @ c)[0, 0]"
         # NumPy itself copies what overlaps, but for some rows set to columns that cross them
         lines.append(f"    {name}[{key!r}] {rng.choice(['=', '=', '+=', '-='])} xp.array({text})")
-    return "\n".join([*lines, f"    return {rng.choice(['a', 'a, b, c, v', 'a + b', 'v, a[1:3]', 'c.reshape(-1) * s'])}"])
+    return "\n".join(
+        [*lines, f"    return {rng.choice(['a', 'a, b, c, v', 'a + b', 'v, a[1:3]', 'c.reshape(-1) * s'])}"]
+    )
 
 
 @given(st.integers(0, 1 << 30))
