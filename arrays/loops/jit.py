@@ -18,9 +18,9 @@ __all__ = [
 def jit(function: Callable[..., Any] | None = None, *, static: int | str | tuple[int | str, ...] = ()) -> Any:
     """Have a function of arrays be called once for each kind of arguments, and its operations be repeated afterwards.
 
-    A call then costs no more than its operations: small arrays that are in this process's memory (from `array`,
-    `from_array`, or made by a traced function) are computed at once by the calling thread, without a plan; of others
-    the result is lazy, as if the function had been called.
+    A call then costs no more than its operations: arrays of one chunk that are in this process's memory (from `array`,
+    `from_array`, or made by a traced function) are computed at once by the calling thread, without a plan, if they
+    are small or there are many operations; of others the result is lazy, as if the function had been called.
 
     Parameters
     ----------
@@ -62,6 +62,9 @@ def jit(function: Callable[..., Any] | None = None, *, static: int | str | tuple
     While a function is traced it runs, perhaps more than once: what it prints, or changes elsewhere, happens then and
     not in later calls, and arrays that it takes from outside are what they were. If it writes to arrays from outside,
     or changes lists and dicts that it is given, each call is one of the function itself.
+
+    Arrays that it makes by NumPy's `zeros`, `empty`, `ones`, `full`, `arange`, `linspace`, `eye` and `identity` are lazy
+    if it can't be traced otherwise, so that it may assign to them.
 
     Examples
     --------

@@ -39,8 +39,8 @@ MAKERS: dict[str, Any] = {
 def with_own_arrays(function: Callable[..., Any]) -> Callable[..., Any] | None:
     """Return a function that does the same with lazy arrays of its own; None where it can't be made.
 
-    That are functions of Python's which refer to NumPy by a global name, and set no globals. Others of its module that do
-    stay as they are.
+    That are functions of Python's which refer to NumPy by a global name, and set no globals. Functions of its module
+    that set some stay as they are.
     """
     if isinstance(function, types.MethodType):
         inner = with_own_arrays(function.__func__)

@@ -2,8 +2,9 @@
 
 A call is named by the structure of its arguments, by the arrays' chunks and dtypes, by the numbers' types, and by all
 other values. What was traced for that name is bound to the arguments: expressions over theirs, as if the function had
-been called. Where all arguments are small arrays in this process's memory, nothing is built: the calling thread runs
-the stages itself, lowered once, and the results are arrays in its memory, too (`workers.direct_program`).
+been called. Where all arguments are arrays of one chunk in this process's memory, small ones or for many operations,
+nothing is built: the calling thread runs the stages itself, lowered once, and the results are arrays in its memory, too
+(`workers.direct`).
 
 A function may write to its arguments, also through views: what an argument is in the end is one more result of the
 trace, which is set in the caller's array. Python's numbers are inputs, as far as only operations of arrays take them.

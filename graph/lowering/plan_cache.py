@@ -15,7 +15,7 @@ Four more things are remembered near plans, each by what isn't known here:
 - `scheduler.session.step_replay`: the stages of a loop's body, as long as the loop runs. It has no key: a step makes no
   expression, and users' functions are lowered once. Built anew and looked up here, a small step takes a quarter longer,
   and twice as long with a user's function.
-- `workers.direct_program`: the stages of a traced function's call, which the calling thread runs, and which makes no
+- `workers.direct`: the stages of a traced function's call, which the calling thread runs, and which makes no
   expression.
 """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,6 +119,47 @@ def plan_memory(inputs: Sequence[Stage], stages: Sequence[Stage], results: Seque
         The tokens of what must be there at the end: arrays in C order, each in a slot of its own.
     """
     return _Planner((*inputs, *stages), len(inputs), results).plan()
+
+
+def in_order(stages: Sequence[Stage]) -> list[Stage]:
+    """Return stages in an order in which elements are set after what was there before is read, as far as can be.
+
+    Inputs come before their readers, and else all is as it was.
+    """
+    numbers = {stage.token: number for number, stage in enumerate(stages)}
+    reads = [{numbers[token] for token in stage.inputs if token in numbers} for stage in stages]
+    readers: list[list[int]] = [[] for _ in stages]
+    for number, mine in enumerate(reads):
+        for read in mine:
+            readers[read].append(number)
+    writes = ((number, _find_write(stage)) for number, stage in enumerate(stages))
+    bases = {
+        number: numbers.get(stages[number].inputs[write.base], -1) for number, write in writes if write is not None
+    }
+    missing, unread = [len(mine) for mine in reads], [len(mine) for mine in readers]
+    ready = [number for number, count in enumerate(missing) if not count]
+    held: list[int] = []
+    ordered: list[Stage] = []
+    while ready or held:
+        number = heappop(ready) if ready else heappop(held)
+        base = bases.get(number, -1)
+        if ready and base >= 0 and unread[base] > 1:
+            heappush(held, number)
+            continue
+        ordered.append(stages[number])
+        for read in reads[number]:
+            unread[read] -= 1
+            if unread[read] == 1:
+                freed = [write for write in held if bases[write] == read]
+                held = [write for write in held if bases[write] != read]
+                heapify(held)
+                for write in freed:
+                    heappush(ready, write)
+        for reader in readers[number]:
+            missing[reader] -= 1
+            if not missing[reader]:
+                heappush(ready, reader)
+    return ordered
 
 
 class _Planner:

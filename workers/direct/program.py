@@ -18,7 +18,7 @@ from ...graph.lowering.stage import Stage
 from ..kernels.compiled.llvm.text import NotCompilable
 from ..rank.blas import limit_blas
 from .compiling import Compiling
-from .places import plan_memory
+from .places import in_order, plan_memory
 from .splitting import split
 from .step_runner import StepRunner
 
@@ -71,7 +71,7 @@ class DirectProgram:
         captured: Sequence[Array],
         holes: Mapping[int, int],
     ) -> None:
-        stages = [part for stage in stages for part in split(stage)]
+        stages = in_order([part for stage in stages for part in split(stage)])
         every = (*inputs, *stages)
         numbers = {stage.token: number for number, stage in enumerate(every)}
         self._results = [numbers[token] for token in results]

@@ -189,9 +189,8 @@ def test_runs_on_several_threads_have_memory_of_their_own():
 
     def run(x, y):
         expected = smoothed(50, x.copy(), y.copy())
-        for _ in range(20):
-            if not np.array_equal(np.asarray(traced(50, wr.array(x), wr.array(y))), expected):
-                wrong.append(x)
+        values = [np.asarray(traced(50, wr.array(x), wr.array(y))) for _ in range(20)]
+        wrong.extend(value for value in values if not np.array_equal(value, expected))
 
     threads = [threading.Thread(target=run, args=tuple(pair)) for pair in arrays]
     for thread in threads:
