@@ -63,8 +63,8 @@ def jit(function: Callable[..., Any] | None = None, *, static: int | str | tuple
     not in later calls, and arrays that it takes from outside are what they were. If it writes to arrays from outside,
     or changes lists and dicts that it is given, each call is one of the function itself.
 
-    Arrays that it makes by NumPy's `zeros`, `empty`, `ones`, `full`, `arange`, `linspace`, `eye` and `identity` are lazy
-    if it can't be traced otherwise, so that it may assign to them.
+    Arrays that it makes by NumPy's `zeros`, `empty`, `ones`, `full`, `arange`, `linspace`, `eye` and `identity` are
+    lazy if it can't be traced otherwise, so that it may assign to them.
 
     Examples
     --------
