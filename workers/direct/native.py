@@ -126,8 +126,6 @@ class CallMaker:
 
     def _run(self, step: Step) -> NativeCall:
         stage, reads = step.stage, [self._places[number] for number in step.reads]
-        if not all(read.is_whole for read in reads):
-            raise NotStrided
         for spaced in (False, True):
             compiled = self._compile(stage.program, spaced)
             layout = self._lay_out(step, compiled.fused, spaced)
@@ -147,10 +145,11 @@ class CallMaker:
 
     def _put(self, step: Step, put: Put) -> NativeCall:
         """Return the call that copies a part of a value to where it is set."""
-        source, region = self._places[step.reads[put.source]], step.place.part(put.piece.put)
-        if source.dtype != region.dtype:
+        source, base = self._places[step.reads[put.source]], step.place
+        if source.dtype != base.dtype:
             raise NotStrided
-        whole = source.nowhere()
+        whole, target = source.nowhere(), base.nowhere()
+        region = target[(..., *put.piece.put)]
         part = np.broadcast_to(arrange(take_part(whole, put.piece.take), put.piece), region.shape)
         ndim, size = len(region.shape), source.dtype.itemsize
         strides = np.array([region.strides, part.strides], np.int64).reshape(2, ndim)
@@ -159,9 +158,9 @@ class CallMaker:
         spaced = bool(ndim) and region.shape[-1] > 1 and bool((strides[:, -1] != size).any())
         load = Load(ByBlock(tuple(range(ndim))), (0,), region.dtype, (True,) * ndim)
         compiled = self._compile(Program((load,)), spaced)
-        begin = source.offset + address_of(part) - address_of(whole)
-        numbers = [region.offset, begin, *(region.shape or (1,)), *(strides[:, : ndim if spaced else -1] // size).flat]
-        slots, work = np.array([[region.slot, source.slot]]), max(LITTLE_WORK, part.size)
+        begins = address_of(region) - address_of(target), address_of(part) - address_of(whole)
+        numbers = [*begins, *(region.shape or (1,)), *(strides[:, : ndim if spaced else -1] // size).flat]
+        slots, work = np.array([[base.slot, source.slot]]), max(LITTLE_WORK, part.size)
         together = max(1, TOGETHER // max(1, region.shape[-1] if ndim else 1))
         return NativeCall(compiled.kernel, np.array([numbers], np.int64), slots, 1, together, work)
 
@@ -185,7 +184,7 @@ class CallMaker:
 
         def make() -> BoxTable | None:
             try:
-                return lay_out(frame, fused, 0, stage.dtype, real=False, strides=step.place.strides, spaced=spaced)
+                return lay_out(frame, fused, 0, stage.dtype, real=False, spaced=spaced)
             except NotStrided:
                 return None
 
@@ -193,7 +192,7 @@ class CallMaker:
         ways = tuple([(v.access, v.axes, v.frame and v.frame.shape, v.inputs, fill_bytes(v)) for v in loads])
         shapes = tuple([grid.shape for grid in stage.input_grids])
         boxes = tuple([v.source for v in find_boxes(stage.program)])
-        key = spaced, stage.domain.shape, stage.dtype, step.place.strides, ways, shapes, boxes
+        key = spaced, stage.domain.shape, stage.dtype, ways, shapes, boxes
         try:
             if key not in self._layouts:
                 self._layouts[key] = make()
@@ -252,7 +251,7 @@ def _compile(program: Program, spaced: bool) -> _Compiled:
 def _based(rows: Array, which: Array, bases: Sequence[Place | Array]) -> tuple[Array, Array, tuple[Array, ...]]:
     """Return a table, in which addresses and offsets that are known are added, with the slots that are to be."""
     slots = np.array([base.slot if isinstance(base, Place) else CONSTANT for base in bases])
-    begins = np.array([base.offset if isinstance(base, Place) else address_of(base) for base in bases], np.int64)
+    begins = np.array([0 if isinstance(base, Place) else address_of(base) for base in bases], np.int64)
     rows = rows.copy()
     rows[:, : which.shape[1]] += begins[which]
     return rows, slots[which], tuple([base for base in bases if not isinstance(base, Place)])

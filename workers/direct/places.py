@@ -1,8 +1,8 @@
 """Where the results of a program's stages lie in its memory.
 
 The graph is functional: setting elements makes another array. Here memory is what changes. If nobody reads the array
-that was before any more, elements are set in it (`Step.puts`), and what they are set to is computed where it belongs.
-Memory that nobody reads any more is used again. All this follows from the order of the stages and from what they read.
+that was before any more, elements are set in it (`Step.puts`). What is only reshaped lies where it was, and memory that
+nobody reads any more is used again. All this follows from the order of the stages and from what they read.
 """
 
 from __future__ import annotations
@@ -31,38 +31,20 @@ NEVER = 1 << 62
 
 @dataclass(frozen=True)
 class Place:
-    """Where a stage's only block lies: in which slot of memory, from which byte on, and its strides in bytes."""
+    """Where a stage's only block lies: in C order, from the begin of a slot of memory on."""
 
     slot: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    strides: tuple[int, ...]
-    offset: int = 0
-
-    @staticmethod
-    def whole(slot: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Place:
-        """Return the place of an array in C order that has a slot for itself."""
-        return Place(slot, shape, dtype, tuple([dtype.itemsize * math.prod(shape[a + 1 :]) for a in range(len(shape))]))
 
     def view(self, memory: Sequence[Array]) -> Array:
         """Return the array that lies there, of slots of memory."""
-        return np.ndarray(self.shape, self.dtype, memory[self.slot], self.offset, self.strides)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is an array in C order from where its slot begins."""
-        return self == Place.whole(self.slot, self.shape, self.dtype)
+        return np.ndarray(self.shape, self.dtype, memory[self.slot])
 
     def nowhere(self) -> Array:
         """Return an array that lies as this one does, but has no elements."""
-        return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides)
-
-    def part(self, put: tuple[Any, ...]) -> Place:
-        """Return where a part lies that slices tell."""
-        nowhere = self.nowhere()
-        part = nowhere[(..., *put)]
-        offset = part.__array_interface__["data"][0] - nowhere.__array_interface__["data"][0]
-        return Place(self.slot, part.shape, self.dtype, part.strides, self.offset + offset)
+        strides = [self.dtype.itemsize * math.prod(self.shape[a + 1 :]) for a in range(len(self.shape))]
+        return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, strides)
 
 
 @dataclass(frozen=True)
@@ -71,7 +53,6 @@ class Put:
 
     piece: Piece
     source: int
-    whole: bool
 
 
 @dataclass(frozen=True)
@@ -194,10 +175,9 @@ class _Planner:
             if place is not None:
                 puts = ()
             elif write is not None and self._changes(number, write):
-                place = self.places[self.reads[number][write.base]]
-                puts = tuple([put for put in write.puts if not self._lies_there(number, put, place)])
+                place, puts = self.places[self.reads[number][write.base]], write.puts
             else:
-                place = self._region(number) or self._take(number)
+                place = self._take(number)
             self.places.append(place)
             if number not in self.holds[place.slot]:
                 self.holds[place.slot].append(number)
@@ -220,11 +200,11 @@ class _Planner:
             slot = len(self.sizes)
             self.sizes.append(nbytes)
             self.holds.append([number])
-        return Place.whole(slot, stage.grid.shape, stage.dtype)
+        return Place(slot, stage.grid.shape, stage.dtype)
 
-    def _end(self, slot: int, but: int = -1) -> int:
-        """Return the last step that reads what a slot holds, as far as is known; one of its values is left out."""
-        return max([self.last[number] for number in self.holds[slot] if number != but], default=-1)
+    def _end(self, slot: int) -> int:
+        """Return the last step that reads what a slot holds, as far as is known."""
+        return max(self.last[number] for number in self.holds[slot])
 
     def _alias(self, number: int) -> Place | None:
         """Return where a value lies already that is another under another shape."""
@@ -233,40 +213,14 @@ class _Planner:
             return None
         place = self.places[self.reads[number][0]]
         kept = number in self.results and place.slot < self.ninputs  # the user's memory, who may write to it
-        return None if kept or not place.is_whole else Place.whole(place.slot, stage.grid.shape, stage.dtype)
+        return None if kept else Place(place.slot, stage.grid.shape, stage.dtype)
 
     def _changes(self, number: int, write: _Write) -> bool:
         """Whether a stage may set elements where the array that it reads lies: nobody reads that later."""
         reads = self.reads[number]
-        base = reads[write.base]
-        slot = self.places[base].slot
-        place = self.places[base]
-        elsewhere = [
-            self.places[reads[p.source]].slot != slot or self._lies_there(number, p, place) for p in write.puts
-        ]
-        return slot >= self.ninputs and all(elsewhere) and self._end(slot) == number
-
-    def _region(self, number: int) -> Place | None:
-        """Return where a value lies that is only made to be set in an array; None where it must lie elsewhere."""
-        if self.last[number] == NEVER or len(self.readers[number]) != 1:
-            return None
-        (reader,) = self.readers[number]
-        write = self.writes.get(reader)
-        if write is None or len(write.puts) != 1 or self.reads[reader][write.base] >= number:
-            return None
-        base, put = self.reads[reader][write.base], write.puts[0]
-        slot = self.places[base].slot
-        if slot < self.ninputs or self.last[base] != reader or self._end(slot, base) >= number:
-            return None
-        if any(number <= other < reader for other in self.readers[base]):
-            return None
-        region = self.places[base].part(put.piece.put)
-        stage = self.every[number]
-        fits = put.whole and region.shape == stage.grid.shape and region.dtype == stage.dtype
-        return region if fits else None
-
-    def _lies_there(self, number: int, put: Put, place: Place) -> bool:
-        return self.places[self.reads[number][put.source]] == place.part(put.piece.put)
+        slot = self.places[reads[write.base]].slot
+        elsewhere = all(self.places[reads[put.source]].slot != slot for put in write.puts)
+        return slot >= self.ninputs and elsewhere and self._end(slot) == number
 
 
 @dataclass(frozen=True)
@@ -290,7 +244,7 @@ def _find_write(stage: Stage) -> _Write | None:
     first, *pieces = access.pieces(stage.domain, grids, 0)
     if first.operand or not _is_whole(first, stage.grid.shape) or any(not _is_sliced(piece) for piece in pieces):
         return None
-    puts = [Put(piece, value.inputs[piece.operand], _is_whole(piece, grids[piece.operand].shape)) for piece in pieces]
+    puts = [Put(piece, value.inputs[piece.operand]) for piece in pieces]
     return _Write(value.inputs[0], tuple(puts))
 
 

@@ -146,13 +146,11 @@ def lay_out(
     i: int,
     out: np.dtype[Any],
     real: bool,
-    strides: Sequence[int] | None = None,
     spaced: bool = False,
 ) -> BoxTable:
     """Return the layout of block i of a frame: with `real` arrays as bases, or whole chunks wherever they lie.
 
-    The result's `strides` in bytes are those of C order, unless others are said. Of a `spaced` kernel the table says
-    strides along the last axis, too.
+    Of a `spaced` kernel the table says strides along the last axis, too.
 
     Raises
     ------
@@ -166,8 +164,7 @@ def lay_out(
     chosen = [_clip(v, frame.origins[i], frame.shape) for v in find_boxes(frame.program)]
     lo, hi, beside = _cut(frame.shape, [*((p.lo, p.hi) for p in inputs), *chosen])
     columns = []
-    if strides is None:
-        strides = [out.itemsize * math.prod(frame.shape[a + 1 :]) for a in range(len(frame.shape))]
+    strides = [out.itemsize * math.prod(frame.shape[a + 1 :]) for a in range(len(frame.shape))]
     whole = np.array([frame.shape], np.int64)
     result = InputPieces(
         np.zeros_like(whole), whole, np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([strides], np.int64), None
