@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -69,7 +70,9 @@ class Compiling:
         if self._calls is None or any(not _is_made(kernel, work) for kernel, work in list(self._waiting.items())):
             return None
         loop = driver()
-        if loop is not None:
+        if loop is None:
+            self._is_open = False
+        else:
             self._native = NativeProgram(self._plan, self._calls, self._fresh, loop, threads)
         return self._native
 
@@ -82,10 +85,18 @@ class Compiling:
         self._calls, self._is_open = calls, bool(self._waiting)
         missing = [kernel for kernel in self._waiting if kernel.after(0) is None]
         first = runs == 1 and FIRST_TIME * len(calls) > KERNEL_TIME * len(missing)
-        if first or self._work >= ENOUGH_WORK:
-            for wait in (False, True) if first or self._work >= WAITED_WORK else (False,):
-                for kernel in missing:
-                    kernel.ask(wait)
+        if first or self._work >= WAITED_WORK:
+            _make_all(missing)
+        elif self._work >= ENOUGH_WORK:
+            with suppress(RuntimeError):  # the process goes down already
+                threading.Thread(target=_make_all, args=(missing,), name="windrow-compile", daemon=False).start()
+
+
+def _make_all(kernels: list[Kernel]) -> None:
+    """Have kernels made one after the other, as long as the process doesn't go down."""
+    for kernel in kernels:
+        if threading.main_thread().is_alive():
+            kernel.ask(wait=True)
 
 
 def _is_made(kernel: Kernel, work: int) -> bool:
