@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from .structures import Structure
     from .tracing import Trace
 
-PART, MOST_BYTES = 4, 1 << 28
-"""One such part of the room for chunks may be taken by what the calling thread computes; where none runs, so much."""
+PART = 4
+"""One such part of the room for chunks may be taken by what the calling thread computes."""
+PROGRAM_BYTES = 1 << 28
+"""The same where no cluster runs yet."""
 
 
 class Result(NamedTuple):
@@ -115,15 +117,18 @@ class TracedCall:
             return None
         program = DirectProgram(stages, inputs, [root.token for root in roots], captured, holes)
         active = running()
-        return program if program.nbytes <= (MOST_BYTES if active is None else active.room // PART) else None
+        return program if program.nbytes <= (PROGRAM_BYTES if active is None else active.room // PART) else None
 
 
 def _count_threads() -> int:
     """Return how many threads may share what the calling thread computes: in a task it is one of many."""
-    active = running()
     if in_task():
         return 1
-    return config.threads or usable_cores() if active is None else active.threads
+    active = running()
+    return (config.threads or _cores()) if active is None else active.threads
+
+
+_cores = cache(usable_cores)
 
 
 def _at_hand(e: Expr) -> np.ndarray[Any, Any] | None:

@@ -19,7 +19,6 @@ import sys
 import types
 from collections import OrderedDict
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,19 +99,8 @@ class TracedFunction:
         return call
 
     def _trace(self, arguments: Arguments, level: int) -> tuple[TracedCall | None, int]:
-        """Call the function to be traced; return what a call does, and which numbers are no inputs."""
-        try:
-            call, level = self._trace_as(self._function, arguments, level)
-        except NeedsValues:
-            other = self._with_own_arrays
-            if other is None:
-                raise
-            try:
-                call, level = self._trace_as(other, arguments, level)
-            except Exception:  # the function's own error is told
-                other = None
-            if other is None:
-                raise
+        """Trace a call; return what it does, and which numbers are no inputs."""
+        traced = self._trace_anyhow(arguments, level)
         self.traces += 1
         if self.traces == MANY_TRACES + 1:
             warn(
@@ -120,11 +108,19 @@ class TracedFunction:
                 "that aren't inputs differ from call to call; each time costs what calling the function costs",
                 RuntimeWarning,
             )
-        return call, level
+        return traced
 
-    @cached_property
-    def _with_own_arrays(self) -> Callable[..., Any] | None:
-        return with_own_arrays(self._function)
+    def _trace_anyhow(self, arguments: Arguments, level: int) -> tuple[TracedCall | None, int]:
+        """Trace a call, with lazy arrays of the function's own where it can't be traced otherwise."""
+        try:
+            return self._trace_as(self._function, arguments, level)
+        except NeedsValues:
+            other = with_own_arrays(self._function)
+            if other is None:
+                raise
+            with suppress(Exception):  # the error that is told is that of the function as it is
+                return self._trace_as(other, arguments, level)
+            raise
 
     def _trace_as(
         self, function: Callable[..., Any], arguments: Arguments, level: int

@@ -156,9 +156,10 @@ class Session:
         if not roots:
             return []
         unique = {root.token: root for root in roots}
-        copies = {token: copy for token, root in unique.items() if (copy := _copy_of(root)) is not None}
-        is_at_hand = len(copies) == len(unique) and self.place[1] == 1
-        results = copies if is_at_hand else self._see_through(list(unique.values())).results
+        if self.place[1] == 1 and all(map(_is_at_hand, unique.values())):
+            results = {token: _copy_of(root) for token, root in unique.items()}
+        else:
+            results = self._see_through(list(unique.values())).results
         values = [results[root.token] for root in roots]
         first = {id(value): place for place, value in reversed(list(enumerate(values)))}
         return [value if first[id(value)] == place else value.copy() for place, value in enumerate(values)]
@@ -441,13 +442,19 @@ def _blocks_per_task(kept: dict[str, Pin]) -> dict[str, int]:
     return {token: one.job.blocks_per_task for token, one in kept.items()}
 
 
-def _copy_of(root: Expr) -> Array | None:
-    """Return a copy of what lies in this process's memory, if it is copied sooner than the engine is told."""
+def _is_at_hand(root: Expr) -> bool:
+    """Whether a value lies in this process's memory, and is copied sooner than the engine is told."""
     data = root.op.data if isinstance(root.op, Host) else None
     if data is None or not data.in_memory or data.lock is not None or root.nbytes > LITTLE:
-        return None
-    array: Array = data.array
-    return np.array(array, order="C") if type(array) is np.ndarray and array.dtype == root.dtype else None
+        return False
+    return type(data.array) is np.ndarray and data.array.dtype == root.dtype
+
+
+def _copy_of(root: Expr) -> Array:
+    assert isinstance(root.op, Host)
+    copy = _room_for(root)
+    copy[...] = root.op.data.array
+    return copy
 
 
 def _room_for(root: Expr) -> Array:

@@ -7,8 +7,9 @@ import numpy as np
 import windrow as wr
 from windrow.graph.lowering.lower import lower
 from windrow.workers.direct import stand_for
-from windrow.workers.direct.places import in_order, plan_memory
+from windrow.workers.direct.places import plan_memory
 from windrow.workers.direct.splitting import split
+from windrow.workers.direct.writes import find_writes, in_order
 
 
 def plan(function, *arrays):
@@ -17,9 +18,11 @@ def plan(function, *arrays):
     inputs = [array.expr for array in lazy]
     roots = [root.expr for root in function(*lazy)]
     stages = lower(roots, {e.token for e in inputs}.__contains__)
-    stages = in_order([part for stage in stages for part in split(stage)])
+    stages = [part for stage in stages for part in split(stage)]
+    writes = find_writes(stages)
+    stages = in_order(stages, writes)
     stands = [stand_for(e.token, e.grid, e.dtype) for e in inputs]
-    return plan_memory(stands, stages, [root.token for root in roots]), len(stands)
+    return plan_memory(stands, stages, [root.token for root in roots], writes), len(stands)
 
 
 X = np.random.default_rng(0).random((6, 8))
@@ -49,7 +52,7 @@ def test_what_is_read_later_stays():
     memory, ninputs = plan(function, X)
     slots = {place.slot for place in memory.places[ninputs:] if place.shape == X.shape}
     assert len(slots) == 2  # y is set in place once z is made
-    assert memory.steps[-1].puts is not None or memory.steps[-1].stage.program.level is not None
+    assert any(step.puts is not None for step in memory.steps)
 
 
 def test_memory_is_used_again():

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.kinds.move import Move
-from ...graph.lowering.program import Load
 from .splitting import is_renamed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from ...graph.chunks.block_reads import Piece
     from ...graph.lowering.stage import Stage
+    from .writes import Put, Write
 
 Array = np.ndarray[Any, Any]
 NEVER = 1 << 62
@@ -45,14 +42,6 @@ class Place:
         """Return an array that lies as this one does, but has no elements."""
         strides = [self.dtype.itemsize * math.prod(self.shape[a + 1 :]) for a in range(len(self.shape))]
         return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, strides)
-
-
-@dataclass(frozen=True)
-class Put:
-    """A piece of an input that is set in an array: `source` is the input's number among the stage's."""
-
-    piece: Piece
-    source: int
 
 
 @dataclass(frozen=True)
@@ -87,7 +76,9 @@ class MemoryPlan:
         return inputs[number] if number < self.inputs else self.places[number].view(memory)
 
 
-def plan_memory(inputs: Sequence[Stage], stages: Sequence[Stage], results: Sequence[str]) -> MemoryPlan:
+def plan_memory(
+    inputs: Sequence[Stage], stages: Sequence[Stage], results: Sequence[str], writes: Mapping[str, Write]
+) -> MemoryPlan:
     """Return where the values of a program lie: those of inputs, each in a slot of its own, then those of stages.
 
     Parameters
@@ -98,65 +89,25 @@ def plan_memory(inputs: Sequence[Stage], stages: Sequence[Stage], results: Seque
         Each of one block, inputs before their readers.
     results : sequence of str
         The tokens of what must be there at the end: arrays in C order, each in a slot of its own.
+    writes : mapping of str to Write
+        See `find_writes`.
     """
-    return _Planner((*inputs, *stages), len(inputs), results).plan()
-
-
-def in_order(stages: Sequence[Stage]) -> list[Stage]:
-    """Return stages in an order in which elements are set after what was there before is read, as far as can be.
-
-    Inputs come before their readers, and else all is as it was.
-    """
-    numbers = {stage.token: number for number, stage in enumerate(stages)}
-    reads = [{numbers[token] for token in stage.inputs if token in numbers} for stage in stages]
-    readers: list[list[int]] = [[] for _ in stages]
-    for number, mine in enumerate(reads):
-        for read in mine:
-            readers[read].append(number)
-    writes = ((number, _find_write(stage)) for number, stage in enumerate(stages))
-    bases = {
-        number: numbers.get(stages[number].inputs[write.base], -1) for number, write in writes if write is not None
-    }
-    missing, unread = [len(mine) for mine in reads], [len(mine) for mine in readers]
-    ready = [number for number, count in enumerate(missing) if not count]
-    held: list[int] = []
-    ordered: list[Stage] = []
-    while ready or held:
-        number = heappop(ready) if ready else heappop(held)
-        base = bases.get(number, -1)
-        if ready and base >= 0 and unread[base] > 1:
-            heappush(held, number)
-            continue
-        ordered.append(stages[number])
-        for read in reads[number]:
-            unread[read] -= 1
-            if unread[read] == 1:
-                freed = [write for write in held if bases[write] == read]
-                held = [write for write in held if bases[write] != read]
-                heapify(held)
-                for write in freed:
-                    heappush(ready, write)
-        for reader in readers[number]:
-            missing[reader] -= 1
-            if not missing[reader]:
-                heappush(ready, reader)
-    return ordered
+    return _Planner((*inputs, *stages), len(inputs), results, writes).plan()
 
 
 class _Planner:
-    def __init__(self, every: Sequence[Stage], ninputs: int, results: Sequence[str]) -> None:
+    def __init__(
+        self, every: Sequence[Stage], ninputs: int, results: Sequence[str], writes: Mapping[str, Write]
+    ) -> None:
         numbers = {stage.token: number for number, stage in enumerate(every)}
         self.every, self.ninputs = every, ninputs
         self.results = {numbers[token] for token in results}
         self.reads = [tuple([numbers[token] for token in stage.inputs]) for stage in every]
         self.last = [NEVER if number in self.results else number for number in range(len(every))]
-        self.readers: list[list[int]] = [[] for _ in every]
         for number, mine in enumerate(self.reads):
             for read in mine:
-                self.readers[read].append(number)
                 self.last[read] = max(self.last[read], number)
-        writes = ((number, _find_write(every[number])) for number in range(ninputs, len(every)))
-        self.writes = {number: write for number, write in writes if write is not None}
+        self.writes = {numbers[token]: write for token, write in writes.items()}
         self.places: list[Place] = []
         self.sizes: list[int] = []
         self.holds: list[list[int]] = []
@@ -215,47 +166,9 @@ class _Planner:
         kept = number in self.results and place.slot < self.ninputs  # the user's memory, who may write to it
         return None if kept else Place(place.slot, stage.grid.shape, stage.dtype)
 
-    def _changes(self, number: int, write: _Write) -> bool:
+    def _changes(self, number: int, write: Write) -> bool:
         """Whether a stage may set elements where the array that it reads lies: nobody reads that later."""
         reads = self.reads[number]
         slot = self.places[reads[write.base]].slot
         elsewhere = all(self.places[reads[put.source]].slot != slot for put in write.puts)
         return slot >= self.ninputs and elsewhere and self._end(slot) == number
-
-
-@dataclass(frozen=True)
-class _Write:
-    """What a stage does that sets elements: the input whose elements are replaced, and what is put where."""
-
-    base: int
-    puts: tuple[Put, ...]
-
-
-def _find_write(stage: Stage) -> _Write | None:
-    """Return how a stage sets elements; None where it does anything else, or not by slices."""
-    values = stage.program.values
-    value = values[0]
-    if len(values) > 1 or stage.program.level is not None or not isinstance(value, Load):
-        return None
-    access = value.access
-    if not isinstance(access, Move) or not access.sets_elements or value.frame != stage.domain:
-        return None
-    grids = tuple([stage.input_grids[k] for k in value.inputs])
-    first, *pieces = access.pieces(stage.domain, grids, 0)
-    if first.operand or not _is_whole(first, stage.grid.shape) or any(not _is_sliced(piece) for piece in pieces):
-        return None
-    puts = [Put(piece, value.inputs[piece.operand]) for piece in pieces]
-    return _Write(value.inputs[0], tuple(puts))
-
-
-def _is_sliced(piece: Piece) -> bool:
-    picks = (*piece.take, *piece.put)
-    return piece.into is None and not piece.points and not any(isinstance(pick, np.ndarray) for pick in picks)
-
-
-def _is_whole(piece: Piece, shape: tuple[int, ...]) -> bool:
-    """Whether a piece is all of an operand's block, as it lies."""
-    plain = _is_sliced(piece) and piece.order is None and piece.shape is None and len(piece.take) == len(shape)
-    return plain and all(
-        isinstance(t, slice) and t.indices(n) == (0, n, 1) for t, n in zip(piece.take, shape, strict=True)
-    )

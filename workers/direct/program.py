@@ -18,9 +18,10 @@ from ...graph.lowering.stage import Stage
 from ..kernels.compiled.llvm.text import NotCompilable
 from ..rank.blas import limit_blas
 from .compiling import Compiling
-from .places import in_order, plan_memory
+from .places import plan_memory
 from .splitting import split
 from .step_runner import StepRunner
+from .writes import find_writes, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,13 +72,15 @@ class DirectProgram:
         captured: Sequence[Array],
         holes: Mapping[int, int],
     ) -> None:
-        stages = in_order([part for stage in stages for part in split(stage)])
+        stages = [part for stage in stages for part in split(stage)]
+        writes = find_writes(stages)
+        stages = in_order(stages, writes)
         every = (*inputs, *stages)
         numbers = {stage.token: number for number, stage in enumerate(every)}
         self._results = [numbers[token] for token in results]
         self._captured = tuple([np.asarray(array, order="C") for array in captured])
         self._limit = limit_blas if any(map(_may_use_threads, stages)) else contextlib.nullcontext
-        self._plan = plan_memory(inputs, stages, results)
+        self._plan = plan_memory(inputs, stages, results, writes)
         self._runner = StepRunner(self._plan, every, holes)
         self._compiling = Compiling(self._plan, {self._plan.places[n].slot for n in self._results}, holes)
         for stage in stages:
@@ -116,8 +119,9 @@ class DirectProgram:
             with contextlib.suppress(NotCompilable):
                 return native.run(inputs, scalars, self._runner)
         memory = [*inputs, *[np.empty(nbytes, np.uint8) for nbytes in self._plan.sizes[len(inputs) :]]]
-        for k in range(len(self._plan.steps)):
-            self._runner.run(k, inputs, memory, scalars)
+        steps = self._runner.with_numbers(scalars)
+        for k in range(len(steps)):
+            self._runner.run(steps, k, inputs, memory)
         return memory
 
 
@@ -137,7 +141,9 @@ def _count_products(stage: Stage, value: Product) -> float:
 def is_direct(stages: Sequence[Stage], inputs: Sequence[Stage]) -> bool:
     """Whether stages are of one block each, and small; and call nothing of the user's."""
     most = MOST_BYTES if len(stages) < MANY_STAGES else LARGE_BYTES
-    return len(stages) <= MOST_STAGES and all(_is_single(stage, most) for stage in stages)
+    if len(stages) > MOST_STAGES or any(each.grid.size * each.dtype.itemsize > most for each in inputs):
+        return False
+    return all(_is_single(stage, most) for stage in stages)
 
 
 def _is_single(stage: Stage, most: int) -> bool:

@@ -99,7 +99,7 @@ def _part(
     every, every_grid = (*stage.inputs, *names), (*stage.input_grids, *grids)
     used: dict[int, int] = {}
     program = _renumbered(program, used)
-    dtype = stage.dtype if grid is stage.grid and token == stage.token else program.result.dtype
+    dtype = stage.dtype if token == stage.token else program.result.dtype
     inputs, input_grids = tuple([every[k] for k in used]), tuple([every_grid[k] for k in used])
     return Stage(token, stage.name, stage.origin, domain, grid, dtype, inputs, input_grids, program)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.few import ascending
-from ...graph.lowering.plan_cache import NUMBERS, with_scalars
+from ...graph.lowering.plan_cache import NUMBERS, scalars_of, with_scalars
 from ..kernels.interpreter.block_calls import BlockError
 from ..rank.chunk_reader import BatchReader, arrange, take_part
 from ..rank.executor import run_blocks
@@ -64,18 +64,19 @@ class StepRunner:
     def __init__(self, plan: MemoryPlan, stages: Sequence[Stage], holes: Mapping[int, int]) -> None:
         self._plan, self._stages, self._holes = plan, stages, holes
         self._by_numbers: dict[tuple[str, ...], list[Step]] = {}
+        self._with_holes = {k for k, step in enumerate(plan.steps) if _has_holes(step, holes)}
         self._products = [None if step.puts is not None else product_of(step.stage) for step in plan.steps]
         self._shapes = [[grid.shape for grid in step.stage.input_grids] for step in plan.steps]
 
-    def run(self, k: int, inputs: list[Array], memory: list[Array], scalars: Mapping[int, Scalar]) -> None:
-        """Run step k.
+    def run(self, steps: Sequence[Step], k: int, inputs: list[Array], memory: list[Array]) -> None:
+        """Run step k of those that `with_numbers` gives.
 
         Raises
         ------
         Exception
             What a kernel raises.
         """
-        step, product = self._plan.steps[k], self._products[k]
+        step, product = steps[k], self._products[k]
         arrays, out = self._blocks(k, inputs, memory)
         if step.puts is not None:
             for put in step.puts:
@@ -83,7 +84,6 @@ class StepRunner:
         elif product is not None:
             multiply(product, step.stage, arrays, out)
         else:
-            step = self._with_numbers(scalars)[k] if self._holes else step
             reader = _Blocks(step.stage, tuple([self._stages[number] for number in step.reads]), arrays)
             try:
                 run_blocks(step.stage, _ONLY, reader, partial(_only, out))
@@ -104,19 +104,26 @@ class StepRunner:
         arrays = [a if a.shape == shape else a.reshape(shape) for a, shape in zip(read, self._shapes[k], strict=True)]
         return arrays, step.place.view(memory)
 
-    def _with_numbers(self, scalars: Mapping[int, Scalar]) -> list[Step]:
+    def with_numbers(self, scalars: Mapping[int, Scalar]) -> list[Step]:
         """Return the steps with other numbers: the same for the same numbers, as far as these were used last."""
+        if not self._with_holes:
+            return self._plan.steps
         key = tuple([repr(scalar.value) for scalar in scalars.values()])
         steps = self._by_numbers.get(key)
         if steps is None:
             if len(self._by_numbers) >= NUMBERS:
                 self._by_numbers = {}
             puts = {hole: scalars[number] for hole, number in self._holes.items()}
-            steps = self._by_numbers[key] = [
-                replace(step, stage=step.stage.remake(program=with_scalars(step.stage.program, puts)))
-                for step in self._plan.steps
-            ]
+            steps = list(self._plan.steps)
+            for k in self._with_holes:
+                stage = steps[k].stage
+                steps[k] = replace(steps[k], stage=stage.remake(program=with_scalars(stage.program, puts)))
+            self._by_numbers[key] = steps
         return steps
+
+
+def _has_holes(step: Step, holes: Mapping[int, int]) -> bool:
+    return bool(holes) and any(id(scalar) in holes for scalar in scalars_of(step.stage.program))
 
 
 def _only(out: Array, first: int, count: int) -> Array:

@@ -92,10 +92,10 @@ def contract(op: Contract, pairs: Iterable[tuple[Block, Block]], out: Array) -> 
         shape = (a.shape[0], a.shape[1], b.shape[2])
         if number == 0:
             total = out.reshape(shape) if plain else np.empty(shape, out.dtype)
-            _multiply(a, b, total)
+            _product(a, b, total)()
         else:
             scratch = _products.lend("product", shape, out.dtype)
-            _multiply(a, b, scratch)
+            _product(a, b, scratch)()
             np.add(total, scratch, out=total)
     if number < 0:
         out.fill(0)
@@ -108,19 +108,10 @@ def contract(op: Contract, pairs: Iterable[tuple[Block, Block]], out: Array) -> 
 def find_product(op: Contract, left: Array, right: Array, out: Array) -> Callable[[], object] | None:
     """Return the one call of NumPy's that `contract` makes for blocks in order; None where it makes others."""
     order, _, across, behind = _layouts(op)
-    if order != op.out or not out.flags.c_contiguous or left is right:
+    if order != op.out or not out.flags.c_contiguous or left is right or _panel_step(op, left, right) is not None:
         return None
-    if len(op.summed) == 1:
-        length = left.shape[op.left.index(op.summed[0])]
-        if panel_length(length, left.size, right.size) < length:
-            return None
-    if not (across.keeps(left) and behind.keeps(right)):
-        return None
-    a, b = across.bring(left), behind.bring(right)
-    total = out.reshape(a.shape[0], a.shape[1], b.shape[2])
-    if len(a) > 1:
-        return partial(np.matmul, a, b, out=total)
-    return partial(_product_of(a, b, total), a[0], b[0], out=total[0])
+    a, b = across.see(left), behind.see(right)
+    return None if a is None or b is None else _product(a, b, out.reshape(a.shape[0], a.shape[1], b.shape[2]))
 
 
 @lru_cache(maxsize=256)
@@ -148,22 +139,25 @@ class _Layout:
         self._groups = [[labels.index(label) for label in group] for group in groups]
         self.is_matrix = self._groups == [[], [0], [1]]
 
-    def keeps(self, block: Array) -> bool:
-        """Whether a block needn't be copied."""
-        as_it_lies = self.is_matrix and (block.flags.c_contiguous or _has_rows(block))
-        return as_it_lies or block.transpose(self._order).flags.c_contiguous
-
     def bring(self, block: Array) -> Array:
-        """Bring a block to C order; one that lies so, or a large one whose rows do, is seen as it is."""
+        """Bring a block to C order, unless it can be seen as it lies."""
+        seen = self.see(block)
+        if seen is not None:
+            return seen
+        turned = block.transpose(self._order)
+        ordered = _products.lend(self._name, turned.shape, turned.dtype)
+        copy_tile(ordered, turned)
+        return ordered.reshape(self._sizes(block))
+
+    def see(self, block: Array) -> Array | None:
+        """Return a block as it lies, in C order or a large one whose rows lie so; None where it has to be copied."""
         if self.is_matrix and (block.flags.c_contiguous or _has_rows(block)):
             return block[None]
-        sizes = [math.prod(block.shape[i] for i in group) for group in self._groups]
         turned = block.transpose(self._order)
-        if not turned.flags.c_contiguous:
-            ordered = _products.lend(self._name, turned.shape, turned.dtype)
-            copy_tile(ordered, turned)
-            turned = ordered
-        return turned.reshape(sizes)
+        return turned.reshape(self._sizes(block)) if turned.flags.c_contiguous else None
+
+    def _sizes(self, block: Array) -> list[int]:
+        return [math.prod(block.shape[i] for i in group) for group in self._groups]
 
 
 def _has_rows(block: Array) -> bool:
@@ -183,17 +177,22 @@ def panel_length(length: int, *blocks: int) -> int:
 
 def _panels(op: Contract, left: Block, right: Block) -> Iterator[tuple[Array, Array, bool]]:
     """Cut blocks that are long along the one summed axis and narrow else: copies of a panel stay in cache."""
-    if len(op.summed) != 1:
+    step = _panel_step(op, left, right)
+    if step is None:
         yield *_wholes(left, right), False
         return
     i, j = op.left.index(op.summed[0]), op.right.index(op.summed[0])
-    length = left.shape[i]
-    step = panel_length(length, math.prod(left.shape), math.prod(right.shape))
-    if step >= length:
-        yield *_wholes(left, right), False
-        return
-    for begin in range(0, length, step):
+    for begin in range(0, left.shape[i], step):
         yield left.part(i, begin, begin + step), right.part(j, begin, begin + step), True
+
+
+def _panel_step(op: Contract, left: Block | Array, right: Block | Array) -> int | None:
+    """Return how long the panels of blocks are; None where these aren't cut."""
+    if len(op.summed) != 1:
+        return None
+    length = left.shape[op.left.index(op.summed[0])]
+    step = panel_length(length, math.prod(left.shape), math.prod(right.shape))
+    return step if step < length else None
 
 
 def _wholes(left: Block, right: Block) -> tuple[Array, Array]:
@@ -201,13 +200,9 @@ def _wholes(left: Block, right: Block) -> tuple[Array, Array]:
     return whole, whole if right is left else right.whole()
 
 
-def _multiply(a: Array, b: Array, out: Array) -> None:
-    if a.shape[0] == 1:
-        _product_of(a, b, out)(a[0], b[0], out=out[0])
-    else:
-        np.matmul(a, b, out=out)
-
-
-def _product_of(a: Array, b: Array, out: Array) -> Callable[..., object]:
-    """Return the function that multiplies two matrices: by a single number `np.dot` makes 0 of NaN * 0."""
-    return np.dot if min(a.size, b.size) > 1 and out.size < UNLOCKED and out.dtype.char in "fdFD" else np.matmul
+def _product(a: Array, b: Array, out: Array) -> Callable[[], object]:
+    """Return the call of NumPy's that multiplies matrices: by a single number `np.dot` makes 0 of NaN * 0."""
+    if len(a) != 1:
+        return partial(np.matmul, a, b, out=out)
+    small = min(a.size, b.size) > 1 and out.size < UNLOCKED and out.dtype.char in "fdFD"
+    return partial(np.dot if small else np.matmul, a[0], b[0], out=out[0])

@@ -15,6 +15,7 @@ from ....graph.kinds.points import PutPoints
 from ....graph.kinds.reshape import Reshape
 from ....graph.kinds.source import Full
 from ....workers.public_api import caller, warn
+from ...storage import traced_here
 
 if TYPE_CHECKING:
     from ....graph.expr.expr import Expr
@@ -47,7 +48,7 @@ def warn_turns(depth: int = 0) -> None:
     The method that the user's line calls is so many frames below the one that calls this.
     """
     frame = caller(depth + 2)
-    if frame is None:
+    if frame is None or traced_here():
         return
     name = dis.opname[frame.f_code.co_code[frame.f_lasti]]
     if name not in ("BINARY_OP", "STORE_SUBSCR", "STORE_SLICE"):

@@ -13,6 +13,7 @@ from windrow.arrays.loops.tracing import NeedsValues
 
 X = np.random.default_rng(2).random((6, 5))
 count = 0
+scale = 2
 
 
 def same(lazy, expected):
@@ -118,3 +119,17 @@ def test_numpys_other_names_are_its_own():
     same(array, types(X)[0])
     assert (is_array, pi, number) == (False, np.pi, np.random.default_rng(1).random())
     np.testing.assert_allclose(np.asarray(norm), np.linalg.norm(X[0]))
+
+
+def scaled(x):
+    y = np.zeros(len(x))
+    y[:] = x * scale
+    return y
+
+
+def test_globals_are_what_they_are_when_it_is_traced(monkeypatch, recwarn):
+    traced = wr.jit(scaled)
+    same(traced(wr.array(X[0])), X[0] * 2)
+    monkeypatch.setitem(globals(), "scale", 3)
+    same(traced(wr.array(X[:, 0])), X[:, 0] * 3)
+    assert not recwarn.list  # of elements that are set in arrays of NumPy's

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.workers.direct import compiling
+from windrow.workers.kernels.compiled.llvm import kernel_cache
 
 SHAPES = {"a": (7, 9), "b": (7, 9), "c": (9, 7), "v": (9,)}
 BIG = (1 << 10, 1 << 8)
@@ -78,8 +79,10 @@ def write_program(seed):
     )
 
 
+@pytest.mark.parametrize("jit", ["on", "auto", "off"])
 @given(st.integers(0, 1 << 30))
-def test_programs_have_numpys_results_in_each_run(seed):
+def test_programs_have_numpys_results_in_each_run(jit, seed):
+    wr.config.set(jit=jit)
     text = write_program(seed)
     names = {}
     exec(text, names)
@@ -240,3 +243,43 @@ def test_values_at_hand_are_copied_by_the_caller():
     first[0] = 9
     np.testing.assert_array_equal(second, np.arange(4.0) + 1)
     np.testing.assert_array_equal(x.compute(), np.arange(4.0) + 1)
+
+
+def test_parts_of_several_dtypes_are_read_each_at_its_own_places():
+    def function(a, b, c):
+        return a[1:].astype("f8") + 0.5, b[1:] + 0.0, c[1:] * 2, (a[:-1] < 3) & (b[1:] > 0.5)
+
+    rng = np.random.default_rng(10)
+    arrays = rng.integers(0, 9, 40).astype("i4"), rng.random(40), rng.random(40).astype("f4")
+    for expected, value in zip(function(*arrays), wr.jit(function)(*map(wr.array, arrays)), strict=True):
+        assert value.dtype == expected.dtype
+        np.testing.assert_array_equal(np.asarray(value), expected)
+
+
+@pytest.mark.parametrize("jit", ["on", "auto"])
+def test_programs_of_which_nothing_is_compiled(jit):
+    wr.config.set(jit=jit)
+    traced = wr.jit(lambda z: np.cumsum(z) * 1j)
+    z = np.arange(6.0)
+    for _ in range(3 if jit == "on" else 250):
+        value = traced(wr.array(z))
+    np.testing.assert_array_equal(np.asarray(value), np.cumsum(z) * 1j)
+
+
+def test_kernels_that_cannot_be_made(monkeypatch):
+    def fail(*_):
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(kernel_cache, "compile_text", fail)
+    traced = wr.jit(lambda x: (x * 7.125 - 3) / (x[::-1] + 8.0625))
+    x = np.arange(6.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(np.asarray(traced(wr.array(x))), (x * 7.125 - 3) / (x[::-1] + 8.0625))
+
+
+def test_an_error_in_one_run_is_gone_in_the_next():
+    traced = wr.jit(lambda x: wr.linalg.inv(x) * 2 + x[0, 0])
+    with pytest.raises(np.linalg.LinAlgError):
+        np.asarray(traced(wr.array(np.zeros((3, 3)))))
+    x = np.eye(3) * 4
+    np.testing.assert_array_equal(np.asarray(traced(wr.array(x))), np.linalg.inv(x) * 2 + 4)

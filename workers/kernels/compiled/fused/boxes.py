@@ -117,13 +117,7 @@ _layouts: OrderedDict[Hashable, Layouts] = OrderedDict()
 
 def layouts_of(stage: Stage, fused: FusedKernel) -> Layouts:
     """Return what is kept for stages that read as this one does."""
-    loads = [v for v in map(stage.program.values.__getitem__, fused.loads) if isinstance(v, Load)]
-    ways = tuple(
-        [(v.access, v.axes, v.dtype, v.full, v.frame and v.frame.axes, v.inputs, fill_bytes(v)) for v in loads]
-    )
-    grids = tuple([grid.axes for grid in stage.input_grids])
-    boxes = tuple([v.source for v in find_boxes(stage.program)])
-    key = (stage.domain.axes, stage.dtype, ways, grids, boxes)
+    key = way_of_reading(stage, fused)
     try:
         layouts = _layouts.setdefault(key, Layouts())
         _layouts.move_to_end(key)
@@ -134,7 +128,18 @@ def layouts_of(stage: Stage, fused: FusedKernel) -> Layouts:
     return layouts
 
 
-def fill_bytes(value: Load) -> bytes:
+def way_of_reading(stage: Stage, fused: FusedKernel) -> tuple[object, ...]:
+    """Return what decides a stage's layouts, to be compared; arrays of positions in it have no hash."""
+    loads = [v for v in map(stage.program.values.__getitem__, fused.loads) if isinstance(v, Load)]
+    ways = tuple(
+        [(v.access, v.axes, v.dtype, v.full, v.frame and v.frame.axes, v.inputs, _fill_bytes(v)) for v in loads]
+    )
+    grids = tuple([grid.axes for grid in stage.input_grids])
+    boxes = tuple([v.source for v in find_boxes(stage.program)])
+    return stage.domain.axes, stage.dtype, ways, grids, boxes
+
+
+def _fill_bytes(value: Load) -> bytes:
     """Return what a move is filled with; equal numbers may have other bits."""
     fill = getattr(value.access, "fill", None)
     return b"" if fill is None else np.asarray(fill).astype(value.dtype).tobytes()

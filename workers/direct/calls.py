@@ -1,15 +1,12 @@
-"""Steps of a program as calls of compiled kernels, which one compiled loop makes one after the other.
+"""Steps of a program as calls of compiled kernels, each with a table.
 
 A kernel reads at offsets, over boxes that a table tells (`kernels.compiled.fused.strided`). All is known beforehand but
-where memory begins, so the tables are made once. A call of the program puts in the addresses of its inputs and results,
-and the loop goes over the kernels: a step of a few elements takes as long as a call in C.
+where memory begins, so a table is made once.
 """
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,11 +15,10 @@ from ...graph.chunks.block_reads import ByBlock
 from ...graph.kinds.elementwise import Scalar, kind_of
 from ...graph.kinds.source import Full, Inside
 from ...graph.lowering.program import Apply, Generate, Load, Program
-from ..kernels.compiled.fused.boxes import NotStrided, address_of, fill_bytes, lay_out
+from ..kernels.compiled.fused.boxes import NotStrided, address_of, lay_out, way_of_reading
 from ..kernels.compiled.fused.dispatch import kernel_of
 from ..kernels.compiled.fused.strided import TOGETHER
-from ..kernels.compiled.fused.strided_text import compile_strided, find_boxes
-from ..kernels.compiled.llvm.kernel_cache import ENTRY, WAITED_WORK, ready
+from ..kernels.compiled.fused.strided_text import compile_strided
 from ..kernels.compiled.llvm.text import NotCompilable
 from ..kernels.interpreter.buffer_plan import plan_for
 from ..kernels.interpreter.frame import Frame
@@ -37,15 +33,15 @@ if TYPE_CHECKING:
     from ..kernels.compiled.fused.boxes import BoxTable
     from ..kernels.compiled.fused.fused import FusedKernel
     from ..kernels.compiled.llvm.kernel_cache import Kernel
-    from ..kernels.compiled.llvm.machine_code import Native
     from ..kernels.compiled.llvm.steps import KernelScalar
-    from .places import Put, Step
+    from .places import Step
+    from .writes import Put
 
 Array = np.ndarray[Any, Any]
 LITTLE_WORK = 100_000
 """Elements times loops that take as long as the interpreter's way to them."""
-WORDS = 7
-"""Of the record of a call: the function, its table and scalars, how many boxes of which width, two more numbers."""
+NOTHING: Any = None
+"""Reads nothing: where inputs lie is told by grids alone."""
 CONSTANT = -1
 """Stands for a slot where an address is known."""
 
@@ -77,7 +73,7 @@ class NativeCall:
     """How many bytes neighbours along that are apart, of the result and of each input."""
 
     def shares(self, count: int) -> list[NativeCall]:
-        """Return calls that together do the same, as many as can be: each of neighbours along an axis."""
+        """Return so many calls that together do the same, each for a run along an axis; itself if it can't be cut."""
         length = int(self.rows[0, self.extent])
         if len(self.rows) > 1 or not self.apart or length < count:
             return [self]
@@ -136,7 +132,7 @@ class CallMaker:
             if not spaced and stage.domain.ndim > 1 and len(rows) == 1:
                 _merge_axes(rows[0], compiled.fused, stage)
             scalars, holes = self._scalars(compiled, stage.program)
-            together = max(1, TOGETHER // max(1, stage.domain.shape[-1] if stage.domain.shape else 1))
+            together = _rows_together(stage.domain.shape)
             call = NativeCall(
                 compiled.kernel, rows, slots, layout.beside, together, work_of(stage), scalars, holes, held
             )
@@ -161,8 +157,8 @@ class CallMaker:
         begins = address_of(region) - address_of(target), address_of(part) - address_of(whole)
         numbers = [*begins, *(region.shape or (1,)), *(strides[:, : ndim if spaced else -1] // size).flat]
         slots, work = np.array([[base.slot, source.slot]]), max(LITTLE_WORK, part.size)
-        together = max(1, TOGETHER // max(1, region.shape[-1] if ndim else 1))
-        return NativeCall(compiled.kernel, np.array([numbers], np.int64), slots, 1, together, work)
+        rows = np.array([numbers], np.int64)
+        return NativeCall(compiled.kernel, rows, slots, 1, _rows_together(region.shape), work)
 
     def _compile(self, program: Program, spaced: bool) -> _Compiled:
         """Return the kernel of a program: one for all that differ in scalars, grids and what they read."""
@@ -188,11 +184,7 @@ class CallMaker:
             except NotStrided:
                 return None
 
-        loads = [v for v in map(stage.program.values.__getitem__, fused.loads) if isinstance(v, Load)]
-        ways = tuple([(v.access, v.axes, v.frame and v.frame.shape, v.inputs, fill_bytes(v)) for v in loads])
-        shapes = tuple([grid.shape for grid in stage.input_grids])
-        boxes = tuple([v.source for v in find_boxes(stage.program)])
-        key = spaced, stage.domain.shape, stage.dtype, ways, shapes, boxes
+        key = spaced, way_of_reading(stage, fused)
         try:
             if key not in self._layouts:
                 self._layouts[key] = make()
@@ -218,8 +210,8 @@ def work_of(stage: Stage) -> int:
     return max(LITTLE_WORK, stage.domain.size * len(stage.program.values))
 
 
-NOTHING: Any = None
-"""Reads nothing: where inputs lie is told by grids alone."""
+def _rows_together(shape: tuple[int, ...]) -> int:
+    return max(1, TOGETHER // max(1, shape[-1] if shape else 1))
 
 
 def _structure(value: Value) -> Hashable:
@@ -287,102 +279,3 @@ def _cut_of(row: Array, fused: FusedKernel, stage: Stage, spaced: bool) -> dict[
         else:
             apart.append(value.dtype.itemsize if value.full[-1] else 0)
     return {"extent": count + axis, "apart": tuple(apart)}
-
-
-class CallTables:
-    """Tables of calls in one memory, but for where slots begin: a template of what is run.
-
-    Parameters
-    ----------
-    calls : sequence of NativeCall
-        Whose kernels are all there.
-    """
-
-    def __init__(self, calls: Sequence[NativeCall]) -> None:
-        sizes = np.array([call.rows.size for call in calls], np.int64)
-        begins = np.cumsum(sizes) - sizes
-        self._records = int(sizes.sum())
-        lengths = np.array([max(8, len(call.scalars)) for call in calls], np.int64)
-        scalars_at = np.cumsum(lengths) - lengths
-        self.calls = len(calls)
-        self.scalars = np.frombuffer(b"".join([c.scalars.ljust(8, b"\0") for c in calls]), np.uint8)
-        records = np.zeros((len(calls), WORDS), np.int64)
-        for row, call in zip(records, calls, strict=True):
-            row[[0, 3, 4, 5, 6]] = _address(call.kernel), len(call.rows), call.rows.shape[1], call.beside, call.together
-        records[:, 1], records[:, 2] = begins * 8, scalars_at
-        self.words = np.concatenate([*(call.rows.ravel() for call in calls), records.ravel()])
-        cells = [
-            (begin + np.arange(len(call.rows))[:, None] * call.rows.shape[1] + np.arange(call.slots.shape[1])).ravel()
-            for begin, call in zip(begins.tolist(), calls, strict=True)
-        ]
-        slots = np.concatenate([call.slots.ravel() for call in calls])
-        moving = slots != CONSTANT
-        self.cells, self.slots = np.concatenate(cells)[moving], slots[moving]
-        self.offsets = self.words[self.cells]
-        holes = [
-            (at + 8 * hole.at, hole) for at, call in zip(scalars_at.tolist(), calls, strict=True) for hole in call.holes
-        ]
-        self.holes = tuple(holes)
-        self._kept = [(call.kernel, call.held) for call in calls]
-
-    def bind(self) -> BoundCalls:
-        """Return calls in memory of their own, which one thread may run at a time."""
-        words, scalars = self.words.copy(), self.scalars.copy()
-        records = words[self._records :].reshape(-1, WORDS)
-        records[:, 1] += address_of(words)
-        records[:, 2] += address_of(scalars)
-        return BoundCalls(self, words, scalars, address_of(records))
-
-
-@dataclass(frozen=True, eq=False)
-class BoundCalls:
-    """Calls of which it is known where slots begin, once that is put in."""
-
-    tables: CallTables
-    words: Array
-    scalars: Array
-    at: int
-
-    def put(self, begins: Array, chosen: Array) -> None:
-        """Put in where slots begin: `chosen` tells in which of the tables' cells."""
-        tables = self.tables
-        self.words[tables.cells[chosen]] = tables.offsets[chosen] + begins[tables.slots[chosen]]
-
-    def put_numbers(self, numbers: Mapping[int, Scalar]) -> None:
-        """Put in the scalars that are holes.
-
-        Raises
-        ------
-        NotCompilable
-            When one doesn't fit.
-        """
-        for at, hole in self.tables.holes:
-            self.scalars[at : at + 8] = np.frombuffer(hole.scalar.bytes_of(numbers[hole.number].value), np.uint8)
-
-    def run(self, driver: Native, first: int, count: int) -> None:
-        """Make so many calls from one on."""
-        driver(self.at + 8 * WORDS * first, self.at, count, 0, 0, 0)
-
-
-def driver() -> Native | None:
-    """Return the loop that goes over records; None where nothing can be compiled."""
-    loop: Native | None = ready(_text(), 0, WAITED_WORK, waits=WAITED_WORK)
-    return loop
-
-
-@lru_cache(maxsize=1)
-def _text() -> str:
-    types = ["ptr", "ptr", "ptr", "i64", "i64", "i64", "i64"]
-    lines = [f"define void @{ENTRY}(ptr %records, ptr %none, i64 %count, i64 %a, i64 %b, i64 %c) {{", "entry:"]
-    lines += ["  br label %head", "head:", "  %i = phi i64 [ 0, %entry ], [ %next, %body ]"]
-    lines += ["  %more = icmp slt i64 %i, %count", "  br i1 %more, label %body, label %done", "body:"]
-    lines += [f"  %at = mul i64 %i, {WORDS}", "  %r = getelementptr i64, ptr %records, i64 %at"]
-    for k, kind in enumerate(types):
-        lines += [f"  %w{k} = getelementptr i64, ptr %r, i64 {k}", f"  %v{k} = load {kind}, ptr %w{k}, align 8"]
-    arguments = ", ".join(f"{kind} %v{k}" for k, kind in enumerate(types) if k)
-    lines += [f"  call void %v0({arguments})", "  %next = add i64 %i, 1", "  br label %head"]
-    return "\n".join([*lines, "done:", "  ret void", "}", ""])
-
-
-def _address(kernel: Kernel) -> int:
-    return ctypes.cast(kernel.function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
