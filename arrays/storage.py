@@ -305,3 +305,4 @@ def _forked() -> None:
 
 
 os.register_at_fork(after_in_child=_forked)
+os.register_at_fork(before=CHANGES.acquire, after_in_parent=CHANGES.release, after_in_child=CHANGES.release)

@@ -39,21 +39,44 @@ MAKERS: dict[str, Any] = {
 def with_own_arrays(function: Callable[..., Any]) -> Callable[..., Any] | None:
     """Return a function that does the same with lazy arrays of its own; None where it can't be made.
 
-    That are functions of Python's which refer to NumPy by a global name, and set no globals. Functions of its module
-    that set some stay as they are.
+    It is one of Python's, refers to NumPy by a global name, and sets no globals, nor do functions of its module that it
+    names.
     """
     if isinstance(function, types.MethodType):
         inner = with_own_arrays(function.__func__)
         return None if inner is None else types.MethodType(inner, function.__self__)
-    if not isinstance(function, types.FunctionType) or not _replaced(function.__globals__):
+    if not isinstance(function, types.FunctionType):
         return None
-    names = dict(function.__globals__)
-    names |= _replaced(names)
-    for name, value in function.__globals__.items():
-        own = isinstance(value, types.FunctionType) and value.__globals__ is function.__globals__
-        if own and not _sets_globals(value.__code__):
-            names[name] = _with_globals(value, names)
-    return None if _sets_globals(function.__code__) else _with_globals(function, names)
+    helpers = _find_helpers(function)
+    replaced = _replaced(function.__globals__)
+    if not replaced or any(_sets_globals(each.__code__) for each in (function, *helpers.values())):
+        return None
+    names = function.__globals__ | replaced
+    names.update({name: _with_globals(helper, names) for name, helper in helpers.items()})
+    return _with_globals(function, names)
+
+
+def _find_helpers(function: types.FunctionType) -> dict[str, types.FunctionType]:
+    """Return the functions of its module that a function names, and those that these name, by their names."""
+    helpers: dict[str, types.FunctionType] = {}
+    names = _names_of(function.__code__)
+    while names:
+        name = names.pop()
+        helper = function.__globals__.get(name)
+        if (
+            isinstance(helper, types.FunctionType)
+            and helper.__globals__ is function.__globals__
+            and name not in helpers
+        ):
+            helpers[name] = helper
+            names |= _names_of(helper.__code__)
+    return helpers
+
+
+def _names_of(code: types.CodeType) -> set[str]:
+    """Return the names that a code looks up, and those of functions within it."""
+    inner = [_names_of(const) for const in code.co_consts if isinstance(const, types.CodeType)]
+    return set(code.co_names).union(*inner)
 
 
 def _replaced(names: dict[str, Any]) -> dict[str, Any]:

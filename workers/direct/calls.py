@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from .writes import Put
 
 Array = np.ndarray[Any, Any]
+LARGE_BOX = 1 << 16
+"""Elements of boxes that threads share."""
 LITTLE_WORK = 100_000
 """Elements times loops that take as long as the interpreter's way to them."""
 NOTHING: Any = None
@@ -54,6 +56,54 @@ class Hole(NamedTuple):
     scalar: KernelScalar
 
 
+class TableForm(NamedTuple):
+    """What the columns of a table are: pointers, extents of boxes, and strides of each pointer along some axes.
+
+    `sizes` are the bytes of an element, of the result and of each input; `moves` tells which pointers move along the
+    last axis; along that strides are in the table if it is `spaced`.
+    """
+
+    ndim: int
+    spaced: bool
+    sizes: tuple[int, ...]
+    moves: tuple[bool, ...]
+
+    def cut(self, rows: Array, count: int) -> list[Array]:
+        """Cut boxes that lie side by side into so many runs along an axis; themselves if they are small."""
+        pointers, extents = len(self.sizes), rows[:, len(self.sizes) : len(self.sizes) + self.ndim]
+        axis = next((a for a in range(self.ndim) if extents[0, a] > 1), self.ndim - 1)
+        length, last = int(extents[0, axis]), axis == self.ndim - 1
+        if extents.prod(1).sum() < LARGE_BOX or length < count or (last and len(rows) > 1):
+            return [rows]
+        apart = np.empty((len(rows), pointers), np.int64)
+        for k, (size, moves) in enumerate(zip(self.sizes, self.moves, strict=True)):
+            apart[:, k] = size * (moves if last and not self.spaced else rows[:, self.stride(k, axis)])
+        runs: list[Array] = []
+        for k in range(count):
+            begin, end = length * k // count, length * (k + 1) // count
+            run = rows.copy()
+            run[:, :pointers] += begin * apart
+            run[:, pointers + axis] = end - begin
+            runs.append(run)
+        return runs
+
+    def stride(self, pointer: int, axis: int) -> int:
+        """Return the column of a pointer's stride along an axis, in elements."""
+        return len(self.sizes) + self.ndim + pointer * (self.ndim if self.spaced else self.ndim - 1) + axis
+
+    def merge_axes(self, row: Array, whole: tuple[bool, ...]) -> None:
+        """Make one axis of all of a box's where nothing lies between its rows; `whole` pointers have all elements."""
+        pointers = len(self.sizes)
+        extents = row[pointers : pointers + self.ndim]
+        wanted = [int(np.prod(extents[a + 1 :])) for a in range(self.ndim - 1)]
+        for k, (is_whole, moves) in enumerate(zip(whole, self.moves, strict=True)):
+            strides = row[self.stride(k, 0) : self.stride(k, self.ndim - 1)].tolist()
+            if (is_whole or moves or any(strides)) and not (is_whole and strides == wanted):
+                return
+        extents[-1] = np.prod(extents)
+        extents[:-1] = 1
+
+
 @dataclass(frozen=True, eq=False)
 class NativeCall:
     """A call of a kernel, with its table: column k of `rows` is to be added to where slot `slots[:, k]` begins."""
@@ -67,24 +117,24 @@ class NativeCall:
     scalars: bytes = b""
     holes: tuple[Hole, ...] = ()
     held: tuple[Array, ...] = ()
-    extent: int = 0
-    """The column of the extent along which it can be cut, if it is one box."""
-    apart: tuple[int, ...] = ()
-    """How many bytes neighbours along that are apart, of the result and of each input."""
+    form: TableForm | None = None
+    """What is known of the table's columns, so that it can be cut."""
 
     def shares(self, count: int) -> list[NativeCall]:
-        """Return so many calls that together do the same, each for a run along an axis; itself if it can't be cut."""
-        length = int(self.rows[0, self.extent])
-        if len(self.rows) > 1 or not self.apart or length < count:
+        """Return so many calls that together do the same, each a run of each large box; itself if there is none."""
+        if self.form is None:
             return [self]
-        calls: list[NativeCall] = []
-        for k in range(count):
-            begin, end = length * k // count, length * (k + 1) // count
-            rows = self.rows.copy()
-            rows[0, : len(self.apart)] += begin * np.array(self.apart)
-            rows[0, self.extent] = end - begin
-            calls.append(replace(self, rows=rows, work=self.work // count))
-        return calls
+        parts: list[list[tuple[Array, Array]]] = [[] for _ in range(count)]
+        for first in range(0, len(self.rows), self.beside):
+            group = slice(first, first + self.beside)
+            for part, rows in zip(parts, self.form.cut(self.rows[group], count), strict=False):
+                part.append((rows, self.slots[group]))
+        if not all(parts):
+            return [self]
+        tables = [
+            (np.concatenate(rows), np.concatenate(slots)) for rows, slots in (zip(*part, strict=True) for part in parts)
+        ]
+        return [replace(self, rows=rows, slots=slots, work=self.work // count) for rows, slots in tables]
 
 
 class _Compiled(NamedTuple):
@@ -129,14 +179,15 @@ class CallMaker:
                 continue
             bases = [step.place, *(reads[b[0]] if isinstance(b, tuple) else b for b in layout.bases[1:])]
             rows, slots, held = _based(layout.rows, layout.which, bases)
+            form, whole = _form_of(compiled.fused, stage, spaced)
             if not spaced and stage.domain.ndim > 1 and len(rows) == 1:
-                _merge_axes(rows[0], compiled.fused, stage)
+                form.merge_axes(rows[0], whole)
             scalars, holes = self._scalars(compiled, stage.program)
             together = _rows_together(stage.domain.shape)
-            call = NativeCall(
-                compiled.kernel, rows, slots, layout.beside, together, work_of(stage), scalars, holes, held
-            )
-            return replace(call, **_cut_of(rows[0], compiled.fused, stage, spaced)) if stage.domain.ndim else call
+            return NativeCall(
+                compiled.kernel, rows, slots, layout.beside, together, work_of(stage), scalars, holes, held,
+                form if stage.domain.ndim else None,
+            )  # fmt: skip
         raise NotStrided
 
     def _put(self, step: Step, put: Put) -> NativeCall:
@@ -249,33 +300,13 @@ def _based(rows: Array, which: Array, bases: Sequence[Place | Array]) -> tuple[A
     return rows, slots[which], tuple([base for base in bases if not isinstance(base, Place)])
 
 
-def _merge_axes(row: Array, fused: FusedKernel, stage: Stage) -> None:
-    """Make one axis of all of a box's where nothing lies between its rows."""
-    ndim, count = stage.domain.ndim, len(fused.loads) + 1
-    extents = row[count : count + ndim]
-    wanted = [int(np.prod(extents[a + 1 :])) for a in range(ndim - 1)]
-    for k in range(count):
-        single = k > 0 and fused.single[k - 1]
-        full = k == 0 or all(stage.program.values[fused.loads[k - 1]].full)
-        begin = count + ndim + k * (ndim - 1)
-        if not single and not (full and row[begin : begin + ndim - 1].tolist() == wanted):
-            return
-    extents[-1] = np.prod(extents)
-    extents[:-1] = 1
-
-
-def _cut_of(row: Array, fused: FusedKernel, stage: Stage, spaced: bool) -> dict[str, Any]:
-    """Return along which axis a box can be cut, and how far neighbours are apart there."""
-    ndim, count = stage.domain.ndim, len(fused.loads) + 1
-    axis = next((a for a in range(ndim) if row[count + a] > 1), ndim - 1)
-    values, width = stage.program.values, ndim if spaced else ndim - 1
-    apart: list[int] = []
-    for k in range(count):
-        value = values[fused.loads[k - 1]] if k else values[-1]
-        if k and fused.single[k - 1]:
-            apart.append(0)
-        elif axis < width:
-            apart.append(int(row[count + ndim + k * width + axis]) * value.dtype.itemsize)
-        else:
-            apart.append(value.dtype.itemsize if value.full[-1] else 0)
-    return {"extent": count + axis, "apart": tuple(apart)}
+def _form_of(fused: FusedKernel, stage: Stage, spaced: bool) -> tuple[TableForm, tuple[bool, ...]]:
+    """Return what a table's columns are, and which of the result and the inputs have all elements."""
+    values = stage.program.values
+    pointers = [values[-1], *(values[number] for number in fused.loads)]
+    single = (False, *fused.single)
+    moves = tuple(
+        [not one and bool(value.full) and value.full[-1] for one, value in zip(single, pointers, strict=True)]
+    )
+    whole = (True, *(not one and all(value.full) for one, value in zip(fused.single, pointers[1:], strict=True)))
+    return TableForm(stage.domain.ndim, spaced, tuple([value.dtype.itemsize for value in pointers]), moves), whole

@@ -102,6 +102,7 @@ def test_functions_that_set_globals_or_have_no_numpy_are_left():
         return np.zeros(3)
 
     assert with_own_arrays(sets) is None
+    assert with_own_arrays(names_what_sets) is None
     assert with_own_arrays(np.sum) is None
     assert with_own_arrays(len) is None
     names = {}
@@ -119,6 +120,18 @@ def test_numpys_other_names_are_its_own():
     same(array, types(X)[0])
     assert (is_array, pi, number) == (False, np.pi, np.random.default_rng(1).random())
     np.testing.assert_allclose(np.asarray(norm), np.linalg.norm(X[0]))
+
+
+def sets_a_global():
+    global count
+    count += 1
+
+
+def names_what_sets(x):
+    sets_a_global()
+    y = np.zeros(3)
+    y[:] = x[0, :3]
+    return y
 
 
 def scaled(x):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -261,8 +263,8 @@ def test_programs_of_which_nothing_is_compiled(jit):
     wr.config.set(jit=jit)
     traced = wr.jit(lambda z: np.cumsum(z) * 1j)
     z = np.arange(6.0)
-    for _ in range(3 if jit == "on" else 250):
-        value = traced(wr.array(z))
+    values = [traced(wr.array(z)) for _ in range(3 if jit == "on" else 250)]
+    value = values[-1]
     np.testing.assert_array_equal(np.asarray(value), np.cumsum(z) * 1j)
 
 
@@ -283,3 +285,41 @@ def test_an_error_in_one_run_is_gone_in_the_next():
         np.asarray(traced(wr.array(np.zeros((3, 3)))))
     x = np.eye(3) * 4
     np.testing.assert_array_equal(np.asarray(traced(wr.array(x))), np.linalg.inv(x) * 2 + 4)
+
+
+AFTER_THE_END = """
+import threading, time
+import numpy as np
+import windrow as wr
+
+wr.config.set(jit="on")
+x = np.random.default_rng(0).random((1 << 10, 1 << 9))
+
+
+def smoothed(x, y):
+    for _ in range(6):
+        y[1:-1] = 0.5 * (x[:-2] + x[2:])
+        x[1:-1] = 0.5 * (y[:-2] + y[2:])
+    return x
+
+
+traced = wr.jit(smoothed)
+with wr.Cluster(threads=3):
+    traced(wr.array(x), wr.array(x))
+
+
+def run():
+    threading.main_thread().join()
+    (call,) = traced._calls.values()
+    print(np.asarray(traced(wr.array(x), wr.array(x))).shape, call._program._compiling._native._has_shared)
+
+
+threading.Thread(target=run).start()
+"""
+
+
+def test_threads_that_outlive_the_main_thread_compute():
+    done = subprocess.run(
+        [sys.executable, "-c", AFTER_THE_END], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.stdout == "(1024, 512) True\n", done.stderr

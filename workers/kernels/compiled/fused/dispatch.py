@@ -20,6 +20,7 @@ from ...interpreter.tile_regions import Region, regions
 from ..courses.courses import Operand, Places, abreast, find_operands, is_in_order, turn
 from ..fixed.transposing import copy_tile
 from ..llvm.kernel_cache import Kernel
+from ..llvm.machine_code import hold_while_forking
 from ..llvm.text import NotCompilable
 from .fused import FusedKernel, compile_fused, cuts
 from .loops import LANES
@@ -37,6 +38,7 @@ LEAST_ELEMENTS = 1 << 10
 
 _ordered = Buffers(1 << 26)
 _lock = threading.Lock()
+hold_while_forking(_lock)
 
 
 @dataclass
