@@ -41,8 +41,8 @@ def reduces_selection(function: F) -> F:
     def either(*args: Any, **keywords: Any) -> Any:
         first = args[0] if args else keywords.get("a")
         if isinstance(first, ArrayBase) and first._unsized is not None and first._unsized.chosen is not None:
-            given = _bind(signature, args, keywords)
-            reduction = None if given is None else _reduce(name, function, first._unsized.chosen, given)
+            arguments = _bind(signature, args, keywords)
+            reduction = None if arguments is None else _reduce(name, function, first._unsized.chosen, arguments)
             if reduction is not None:
                 return reduction
         return function(*args, **keywords)
