@@ -26,7 +26,6 @@ def is_array(value: object) -> TypeGuard[NDArray[Any]]:
 
 
 def is_numpy_scalar(value: object) -> TypeGuard[np.generic[Any]]:
-    """Tell whether a value is one of NumPy's own scalars."""
     return isinstance(value, np.generic)
 
 

@@ -54,7 +54,6 @@ class Slice:
         return np.maximum(lo, first), np.minimum(hi, last + 1)
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
-        """See `AxisMap`."""
         lo, hi = self._valid(out.start(chunks), out.stop(chunks), source.length)
         some = hi > lo
         ends = np.stack([self.start + self.step * lo, self.start + self.step * (hi - 1)])
@@ -79,7 +78,6 @@ class Slice:
         return Rows(np.concatenate([[0], np.cumsum(np.bincount(row[keep], minlength=len(chunks)))]), items[keep])
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
-        """See `AxisMap`."""
         if self.step == 1:
             return self._plain_segments(out, source, chunk)
         base = out.start(chunk)
@@ -120,12 +118,10 @@ class Window:
     shift: int
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
-        """See `AxisMap`."""
         lo, hi = np.maximum(out.start(chunks), self.first), np.minimum(out.stop(chunks), self.stop)
         return run_rows(np.arange(len(chunks)), lo + self.shift, hi + self.shift, len(chunks), source)
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
-        """See `AxisMap`."""
         base = out.start(chunk)
         lo, hi = max(base, self.first) + self.shift, min(out.stop(chunk), self.stop) + self.shift
         segments: list[Segment] = []
@@ -142,12 +138,10 @@ class Fixed:
     index: int
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
-        """See `AxisMap`."""
         block = source.find(self.index)
         return Rows(np.arange(len(chunks) + 1), np.full(len(chunks), block))
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
-        """See `AxisMap`."""
         block = source.find(self.index)
         return [Segment(block, self.index - source.start(block), 0)]
 
@@ -170,12 +164,10 @@ class StridedPlace:
         return first, max(first, min(length, -((self.start - hi) // self.step)))
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
-        """See `AxisMap`."""
         first, last = self.ranges(out.start(chunks), out.stop(chunks), source.length)
         return run_rows(np.arange(len(chunks)), first, last, len(chunks), source)
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
-        """See `AxisMap`."""
         base = out.start(chunk)
         segments: list[Segment] = []
         for block, take, begin in cut_run(*self.span(base, out.stop(chunk), source.length), source):
@@ -194,13 +186,11 @@ class Spread:
     count: int
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
-        """See `AxisMap`."""
         first, last = StridedPlace(self.start, self.step).ranges(out.start(chunks), out.stop(chunks), self.count)
         start = np.concatenate([[0], np.cumsum(last > first)])
         return Rows(start, np.zeros(int(start[-1]), np.int64))
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
-        """See `AxisMap`."""
         base = out.start(chunk)
         first, last = StridedPlace(self.start, self.step).span(base, out.stop(chunk), self.count)
         if last <= first:
@@ -237,7 +227,6 @@ class Halo:
         return Axis.of_sizes(hi - lo)
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
-        """See `AxisMap`."""
         lo, hi = source.start(chunks) - self.before, source.stop(chunks) + self.after
         first = source.find(np.clip(lo, 0, max(0, source.length - 1)))
         lengths = np.maximum(source.find(np.minimum(hi, source.length) - 1) - first + 1, 0)
@@ -251,7 +240,6 @@ class Halo:
         return Rows.from_pairs(row, np.concatenate([inner.items, pairs[:, 1]]), len(chunks), source.count)
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
-        """See `AxisMap`."""
         lo, hi = self.reach(source, chunk)
         n = source.length
         segments: list[Segment] = []

@@ -29,7 +29,6 @@ class Rows:
 
     @property
     def lengths(self) -> Index:
-        """Number of items of each row."""
         return self.start[1:] - self.start[:-1]
 
     def of(self, rows: Index) -> Index:
@@ -141,7 +140,6 @@ class ByBlock:
         return int(source.number(picked))
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
-        """See `Access`."""
         (source,) = sources
         start = ascending(0, len(blocks) + 1)
         if source.counts == domain.counts and self.axes == tuple(range(domain.ndim)):

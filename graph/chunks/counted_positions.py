@@ -63,7 +63,6 @@ class Counted:
         return positions
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
-        """See `AxisMap`."""
         lo, hi = out.start(chunks) + self.begin, out.stop(chunks) + self.begin
         row = np.flatnonzero(hi > lo)
         first = source.find(self.find(lo[row]))
@@ -74,7 +73,6 @@ class Counted:
         return Rows(np.searchsorted(row[some], np.arange(len(chunks) + 1)), block[some])
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
-        """See `AxisMap`."""
         lo, hi = out.start(chunk) + self.begin, out.stop(chunk) + self.begin
         if hi <= lo:
             return []
@@ -104,12 +102,10 @@ class Marked:
         return self.marks.before(lo + begin), self.marks.before(hi + begin)
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
-        """See `AxisMap`."""
         first, last = self._span(out.start(chunks), out.stop(chunks))
         return run_rows(np.arange(len(chunks)), first, last, len(chunks), source)
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
-        """See `AxisMap`."""
         lo, hi = out.start(chunk), out.stop(chunk)
         (first,), (last,) = self._span(np.array([lo]), np.array([hi]))
         put = np.flatnonzero(self.marks.counts[lo + self.marks.begin : hi + self.marks.begin])

@@ -69,7 +69,6 @@ class Axis:
         return cls(length, 0, bounds)
 
     def start(self, chunk: Positions) -> Positions:
-        """First position of a chunk."""
         if self._bounds is None:
             return chunk * self.step
         bound: Any = self._bounds[chunk]
@@ -77,7 +76,6 @@ class Axis:
         return first
 
     def stop(self, chunk: Positions) -> Positions:
-        """One past the last position of a chunk."""
         if self._bounds is not None:
             return self.start(chunk + 1)
         if isinstance(chunk, int):
@@ -85,7 +83,6 @@ class Axis:
         return np.minimum((chunk + 1) * self.step, self.length)
 
     def size(self, chunk: Positions) -> Positions:
-        """Number of positions in a chunk."""
         return self.stop(chunk) - self.start(chunk)
 
     def find(self, position: Positions) -> Positions:
@@ -98,7 +95,6 @@ class Axis:
 
     @property
     def largest(self) -> int:
-        """Size of the largest chunk."""
         if self._bounds is None:
             return min(self.step, self.length)
         return int(np.diff(self._bounds).max())
@@ -180,27 +176,22 @@ class Grid:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the array."""
         return tuple(a.length for a in self.axes)
 
     @property
     def ndim(self) -> int:
-        """Number of axes."""
         return len(self.axes)
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
-        """Number of chunks along each axis."""
         return tuple(a.count for a in self.axes)
 
     @cached_property
     def nblocks(self) -> int:
-        """Number of chunks."""
         return math.prod(self.counts)
 
     @cached_property
     def size(self) -> int:
-        """Number of elements."""
         return math.prod(self.shape)
 
     @cached_property
@@ -248,7 +239,6 @@ class Grid:
         return all(axis.is_regular and axis.length % axis.step == 0 for axis in self.axes)
 
     def block_shape(self, block: int) -> tuple[int, ...]:
-        """Shape of one block."""
         if self._shape_table is not None:
             return self._shape_table[block]
         return tuple(a.size(k) for a, k in zip(self.axes, self.index(block), strict=True))

@@ -33,7 +33,6 @@ class Take:
         return _ascends(self.index)
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
-        """See `AxisMap`."""
         start, stop = out.start(chunks), out.stop(chunks)
         if self._ascends:
             row = np.flatnonzero(stop > start)
@@ -50,7 +49,6 @@ class Take:
         return Rows.from_pairs(row, blocks, len(chunks), source.count)
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
-        """See `AxisMap`."""
         index = self.index[out.start(chunk) : out.stop(chunk)]
         return _take_segments(index, 0, source, self._ascends)
 
@@ -90,7 +88,6 @@ class Runs:
         return row, first, first + stop - at
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
-        """See `AxisMap`."""
         if self._ascends:
             return self._ascending_rows(out, source, chunks)
         row, first, last = self._parts(out, chunks)
@@ -117,7 +114,6 @@ class Runs:
         return Rows(np.searchsorted(row[each[some]], np.arange(len(chunks) + 1)), block[some])
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
-        """See `AxisMap`."""
         base, stop, places = out.start(chunk), out.stop(chunk), self.places
         mine = slice(max(0, int(np.searchsorted(places, base, side="right")) - 1), int(np.searchsorted(places, stop)))
         at, first, length = places[mine], self.start[mine], self.length[mine]
@@ -164,7 +160,6 @@ class Periodic:
         return [(lo, hi, (self.start + lo) % length - lo) for lo, hi in pairwise(ends) if hi > lo]
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
-        """See `AxisMap`."""
         lo, hi, n = self.start + out.start(chunks), self.start + out.stop(chunks), max(1, source.length)
         count = np.where(hi > lo, -(-hi // self.copies) - lo // self.copies, 0)
         first = np.where(count < n, lo // self.copies % n, 0)
@@ -174,7 +169,6 @@ class Periodic:
         return run_rows(row, first, last, len(chunks), source)
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
-        """See `AxisMap`."""
         lo, hi, turn = self.start + out.start(chunk), self.start + out.stop(chunk), source.length * self.copies
         if hi <= lo:
             return []

@@ -157,12 +157,10 @@ class Expr:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the result."""
         return self.grid.shape
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the whole result."""
         return self.grid.size * self.dtype.itemsize
 
 

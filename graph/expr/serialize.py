@@ -88,7 +88,6 @@ def _pack_op(node: Expr) -> _Packed:
 
 
 def unpack(rows: list[_Row]) -> Expr:
-    """Return the expression of such rows."""
     nodes: list[Expr] = []
     for (head, buffers), operands, grid, dtype, origin, token in rows:
         op = pickle.loads(head, buffers=buffers)

@@ -31,7 +31,6 @@ class Anchor(Op):
 
     @property
     def lasting(self) -> bool:
-        """See `Op`."""
         return True
 
     def gone(self, node: Expr) -> ClusterError:

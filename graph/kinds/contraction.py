@@ -38,7 +38,6 @@ class Contract(Op):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return "matmul"
 
     @property

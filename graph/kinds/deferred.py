@@ -26,10 +26,8 @@ class Deferred(Op):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return self.name
 
     @property
     def deferred(self) -> bool:
-        """See `Op`."""
         return True

@@ -97,7 +97,6 @@ class Elementwise(Op):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         name = self.function.partition(":")[0]
         return "astype" if name == "cast" else name
 

@@ -51,7 +51,6 @@ class Shares:
     members: int
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
-        """See `Access`."""
         (source,) = sources
         borders = share(source.nblocks, self.members)
         lengths = borders[blocks + 1] - borders[blocks]
@@ -65,7 +64,6 @@ class Shares:
         return [Piece(0, number, (), None, None, ()) for number in range(begin, end)]
 
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
-        """See `Access`."""
         return ()
 
 
@@ -89,17 +87,14 @@ class Gang(Op):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return self.payload.name or "function"
 
     @property
     def taken(self) -> str:
-        """Name of the user's function."""
         return self.payload.name
 
     @property
     def foreign(self) -> bool:
-        """See `Op`."""
         return True
 
     def grid(self) -> Grid:
@@ -129,7 +124,6 @@ class Filled(Op):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return self.gang.label
 
     @cached_property
@@ -141,11 +135,9 @@ class Filled(Op):
         return owners
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
-        """See `Access`."""
         return (Rows(np.arange(len(blocks) + 1), self._owners(blocks)),)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
-        """See `Access`."""
         member = int(self._owners(np.array([block]))[0])
         at = int(self.gang.offsets(self.number, member)[block - int(self._borders[member])])
         shape = domain.block_shape(block)
@@ -153,5 +145,4 @@ class Filled(Op):
         return [Piece(0, member, (slice(at, at + count),), None, shape, (slice(None),) * len(shape))]
 
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
-        """See `Access`."""
         return domain.block_shape(block)

@@ -25,7 +25,6 @@ class Payload:
         return Payload, (self.name, self.pickled, self.digest)
 
     def token_key(self) -> tuple[object, ...]:
-        """Name by content."""
         return (self.name, self.digest)
 
 
@@ -46,17 +45,14 @@ class MapBlocks(Op):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return self.payload.name or "function"
 
     @property
     def taken(self) -> str:
-        """Name of the user's function."""
         return self.payload.name
 
     @property
     def foreign(self) -> bool:
-        """See `Op`."""
         return True
 
 
@@ -75,7 +71,6 @@ class BlockFunction(Op):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return self.function.partition(":")[2]
 
     def operand_axes(self, number: int, ndim: int) -> tuple[int | None, ...]:

@@ -88,7 +88,6 @@ class Move(Op):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return self.name
 
     @property
@@ -102,7 +101,6 @@ class Move(Op):
         return self.name == "setitem"
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
-        """See `graph.chunks.block_reads.Access`."""
         index = domain.indices(blocks)
         first = self.first_block(domain, sources[0]) if len(sources) == 1 else None
         if first is not None:
@@ -123,7 +121,6 @@ class Move(Op):
         return tuple(out)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
-        """See `graph.chunks.block_reads.Access`."""
         index = domain.index(block)
         pieces: list[Piece] = []
         for number in self._leading(domain, index):
@@ -232,7 +229,6 @@ class Move(Op):
         return parts
 
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
-        """See `graph.chunks.block_reads.Access`."""
         return domain.block_shape(block)
 
     def first_block(self, domain: Grid, source: Grid) -> list[int] | None:

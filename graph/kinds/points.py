@@ -90,11 +90,9 @@ class TakePoints(Op):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return "getitem"
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
-        """See `graph.chunks.block_reads.Access`."""
         (source,) = sources
         strides, indexed = _strides(source), [source.axes[a] for a in self.axes]
         along = domain.indices(blocks)
@@ -115,7 +113,6 @@ class TakePoints(Op):
         return (_add_shares(parts),)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
-        """See `graph.chunks.block_reads.Access`."""
         (source,) = sources
         strides, chunks = _strides(source), list(domain.index(block))
         k = chunks.pop(self.at)
@@ -146,7 +143,6 @@ class TakePoints(Op):
         return pieces
 
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
-        """See `graph.chunks.block_reads.Access`."""
         return domain.block_shape(block)
 
 
@@ -167,11 +163,9 @@ class PutPoints(Op):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return "setitem"
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
-        """See `graph.chunks.block_reads.Access`."""
         _, values = sources
         strides, along = _strides(values), domain.indices(blocks)
         code: Index = np.zeros(len(blocks), np.int64)
@@ -186,7 +180,6 @@ class PutPoints(Op):
         return Rows(np.arange(len(blocks) + 1), blocks), _add_shares(parts)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
-        """See `graph.chunks.block_reads.Access`."""
         _, values = sources
         strides, chunks = _strides(values), domain.index(block)
         whole = tuple(slice(0, n) for n in domain.block_shape(block))
@@ -218,7 +211,6 @@ class PutPoints(Op):
         return pieces
 
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
-        """See `graph.chunks.block_reads.Access`."""
         return domain.block_shape(block)
 
 

@@ -34,7 +34,6 @@ class Reduce(Op):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return self.head
 
 
@@ -61,7 +60,6 @@ class Level(Op):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return self.reduce.head if self.final else f"{self.reduce.head} (partial)"
 
     @property
@@ -116,7 +114,6 @@ def _groups(grid: Grid, axes: tuple[int, ...], block_bytes: int, leaf: bool) -> 
 
 
 def reduce_grid(grid: Grid, axes: tuple[int, ...], keepdims: bool) -> Grid:
-    """Return the grid of a reduction's result."""
     if keepdims:
         return Grid([Axis.whole(1) if i in axes else a for i, a in enumerate(grid.axes)])
     return Grid([a for i, a in enumerate(grid.axes) if i not in axes])

@@ -44,7 +44,6 @@ class Reshape(Op):
         return tuple(math.prod(shape[lo:hi]) for _, (lo, hi) in self.groups)
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
-        """See `graph.chunks.block_reads.Access`."""
         (source,) = sources
         index, counts, group_rows = domain.indices(blocks), list[int](), list[Rows]()
         for (slo, shi), (tlo, thi) in self.groups:
@@ -60,7 +59,6 @@ class Reshape(Op):
         return (product_rows(tuple(counts), group_rows),)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
-        """See `graph.chunks.block_reads.Access`."""
         (source,) = sources
         pieces: list[Piece] = []
         for chosen in self._boxes_in_groups(domain, source, block):
@@ -107,19 +105,15 @@ class ReshapeBlocks(Op):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return "reshape"
 
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
-        """See `graph.chunks.block_reads.Access`."""
         return domain.block_shape(block)
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
-        """See `graph.chunks.block_reads.Access`."""
         return (Rows(np.arange(len(blocks) + 1), blocks),)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
-        """See `graph.chunks.block_reads.Access`."""
         shape = domain.block_shape(block)
         take = tuple(slice(0, n) for n in sources[0].block_shape(block))
         return [Piece(0, block, take, None, shape, tuple(slice(0, n) for n in shape))]

@@ -26,12 +26,10 @@ class Full(Source):
 
     @property
     def form(self) -> object:
-        """See `Op`."""
         return (kind_of(self.value),)
 
     @property
     def given(self) -> tuple[object, ...]:
-        """See `Op`."""
         return (self.value,)
 
 
@@ -41,7 +39,6 @@ class Constant(Full):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return "full"
 
 
@@ -55,7 +52,6 @@ class Ramp(Source):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return "arange"
 
 
@@ -85,7 +81,6 @@ class Random(Source):
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return self.distribution
 
 
@@ -166,10 +161,8 @@ class Host(Op):
 
     @property
     def given(self) -> tuple[object, ...]:
-        """See `Op`."""
         return (self.data,)
 
     @property
     def label(self) -> str:
-        """Name for people."""
         return self.data.label

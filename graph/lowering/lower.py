@@ -277,7 +277,6 @@ class StageWriter:
     nodes: list[Expr] = field(default_factory=lambda: [])
 
     def stage(self) -> Stage:
-        """Return the stage."""
         op = self.root.op
         level = op if isinstance(op, Level) else None
         domain = _domain(self.root)

@@ -213,7 +213,6 @@ class Stage:
 
     @cached_property
     def ntasks(self) -> int:
-        """Number of tasks."""
         return -(-self.grid.nblocks // self.blocks_per_task)
 
     def blocks(self, task: int) -> range:

@@ -57,11 +57,9 @@ class Readings:
         return count < few or (count < READERS and self.bytes[rank] + record.bytes_read <= most)
 
     def begin(self, batch: Batch) -> None:
-        """Note that a batch is given out."""
         self._count(batch, 1)
 
     def end(self, batch: Batch) -> None:
-        """Note that a batch has ended."""
         self._count(batch, -1)
 
     def _count(self, batch: Batch, more: int) -> None:
@@ -70,7 +68,6 @@ class Readings:
             self.bytes[batch.rank] += more * batch.record.bytes_read * len(batch.tasks)
 
     def lose(self, rank: int) -> None:
-        """Note that a rank is lost, with all that it was given."""
         self.counts[rank] = self.bytes[rank] = 0
 
     def siblings(self, record: StageRecord) -> set[StageRecord]:

@@ -48,7 +48,6 @@ class DoctorReport:
         self.advice: list[str] = []
 
     def line(self, name: str, text: str) -> str:
-        """Return one finding."""
         return f"{name:<{WIDTH}}{text}"
 
     def problem(self, text: str) -> None:
@@ -238,7 +237,6 @@ def _routes(made: DoctorReport, near: list[str], far: Iterable[str] = ()) -> str
 
 
 def _describe_window(window: dict[str, Any] | None) -> str:
-    """Tell of the MPI window over the ranks' arenas."""
     if window is None:
         return "none: this MPI can't expose the ranks' memory"
     alone = {

@@ -55,7 +55,6 @@ def main(arguments: Sequence[str] | None = None, names: Names = dict) -> int:
 
 
 def version() -> str:
-    """Return Windrow's version."""
     return str(sys.modules[__name__.partition(".")[0]].__version__)
 
 

@@ -225,7 +225,6 @@ class Engine:
         self.transport.close()
 
     def send(self, rank: int, command: Command) -> None:
-        """Hand a command to a rank."""
         if rank == 0:
             self.local.handle(command)
             return

@@ -35,7 +35,6 @@ class Heartbeat:
         self._cpu: dict[int, int] = {}
 
     def heard(self, rank: int, now: float) -> None:
-        """Note that a rank has spoken."""
         self._heard[rank] = now
         self._named.discard(rank)
 

@@ -67,7 +67,6 @@ class ArenaAllocator:
         return offset
 
     def give(self, offset: int, nbytes: int) -> None:
-        """Take a range back."""
         nbytes = self.pad_size(nbytes)
         self.used -= nbytes
         self._loose += nbytes

@@ -661,7 +661,6 @@ class Ledger:
         return self.suspicion.poisoned_stages(self.active, self.alive, running)
 
     def count_chunks(self, rank: int) -> int:
-        """Return how many chunks a rank holds."""
         return sum(record.count_blocks(record.stored_on(rank)) for record in self.holding)
 
     def waiting(self) -> int:

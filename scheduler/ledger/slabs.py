@@ -120,7 +120,6 @@ class Slabs:
         self.doomed = rest
 
     def lose(self, rank: int, batches: Mapping[int, object]) -> None:
-        """Forget a rank's slabs."""
         self.doomed = [d for d in self.doomed if d[1] != rank]
         self._files = {k: n for k, n in self._files.items() if k[0] != rank}
         self.bury(batches)

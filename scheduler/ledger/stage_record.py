@@ -111,7 +111,6 @@ class StageRecord:
 
     @property
     def ntasks(self) -> int:
-        """Number of tasks."""
         return self.stage.ntasks
 
     @cached_property
@@ -185,7 +184,6 @@ class StageRecord:
         return not (self.hold or self.cached or self.gathers_owed or self.nwaiting or self.nrunning or self.users)
 
     def count_blocks(self, tasks: Index) -> int:
-        """Return how many blocks some tasks cover."""
         each = self.stage.blocks_per_task
         beyond = self.ntasks * each - self.stage.grid.nblocks if len(tasks) and tasks.max() == self.ntasks - 1 else 0
         return len(tasks) * each - beyond

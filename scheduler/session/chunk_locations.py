@@ -45,13 +45,11 @@ class Columns:
     sources: Index
 
     def only(self, tasks: Sequence[int]) -> Columns:
-        """Return the rows of some tasks."""
         chosen = np.flatnonzero(np.isin(self.tasks, tasks))
         columns = (self.tasks[chosen], self.owners[chosen], self.offsets[chosen], self.sources[chosen])
         return Columns(self.token, self.grid, self.dtype, self.blocks_per_task, *columns)
 
     def blocks(self, task: int) -> range:
-        """Return the blocks that a task has made."""
         first = task * self.blocks_per_task
         return range(first, min(first + self.blocks_per_task, self.grid.nblocks))
 

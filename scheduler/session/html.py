@@ -59,7 +59,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], left: Sequence[
 
 
 def cluster_html(cluster: Cluster) -> str:
-    """Return a cluster's ranks as a table."""
     if cluster.closed:
         return f"<p>{escape(repr(cluster))}</p>"
     rows = [

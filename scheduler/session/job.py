@@ -75,7 +75,6 @@ class Job:
         self.arrivals.put(arrival)
 
     def fail(self, error: BaseException) -> None:
-        """End the job with an exception."""
         if not self.finished:
             self.error, self.finished = error, True
             self.tell()

@@ -33,7 +33,6 @@ class Jobs:
         return job in self._under_way
 
     def add(self, job: Job) -> None:
-        """Enter a job."""
         self._under_way[job] = None
         for number, token in enumerate(job.targets):
             self._targets.setdefault(token, {})[job] = number
@@ -48,7 +47,6 @@ class Jobs:
             _remove(self._watching, token, job)
 
     def leave(self, job: Job) -> None:
-        """Forget a job."""
         self.finish(job)
         for token in job.targets:
             _remove(self._targets, token, job)

@@ -294,7 +294,6 @@ class Bar:
         self._name = job.name or "compute"
 
     def update(self) -> None:
-        """Show how many tasks of all are done."""
         for tick in _covers[:1]:
             tick()
             return
@@ -307,5 +306,4 @@ class Bar:
         return BarState(self._job.done, self._job.total, self._name, self._note)
 
     def close(self) -> None:
-        """Erase the bar."""
         self._display.close()

@@ -55,9 +55,7 @@ T = TypeVar("T")
 class Keeper(Protocol):
     """What keeps something as long as it is held."""
 
-    def release(self) -> None:
-        """Let go of it."""
-        ...
+    def release(self) -> None: ...
 
 
 class Session:
@@ -204,7 +202,6 @@ class Session:
 
     @property
     def living(self) -> tuple[int, ...]:
-        """The ranks that live."""
         return tuple(rank for rank, alive in enumerate(self.engine.ledger.alive) if alive)
 
     @property

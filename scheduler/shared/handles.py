@@ -26,7 +26,6 @@ class HandleKeeper:
         self._handle: object = handle
 
     def release(self) -> None:
-        """Let go of it."""
         self._handle = None
 
 

@@ -51,7 +51,6 @@ class _Item:
 
     @property
     def nbytes(self) -> int:
-        """What it takes."""
         return self._content.name.nbytes if isinstance(self._content, SharedSegment) else len(self._content)
 
     def __lt__(self, other: _Item) -> bool:
@@ -114,7 +113,6 @@ class Spaces:
         engine.on_batch_end.append(self._settle)
 
     def make(self, token: bytes) -> None:
-        """Begin a space."""
         self._stores[token] = _Store()
 
     def end(self, token: bytes) -> None:
@@ -124,12 +122,10 @@ class Spaces:
             question.fail(ClusterError("get: the space is gone: the driver has let go of it"))
 
     def count_bytes(self) -> int:
-        """Return how many bytes lie in spaces."""
         stores = list(self._stores.values())
         return sum(item.nbytes for store in stores for items in list(store.items.values()) for item in items)
 
     def close(self) -> None:
-        """Let go of all spaces."""
         for token in list(self._stores):
             self.end(token)
 
@@ -253,7 +249,6 @@ def _take_over(name: SegmentName, content: bytes) -> SharedSegment | None:
 
 
 def spaces(engine: Engine) -> Spaces:
-    """Return an engine's spaces."""
     provided: Spaces = engine.local.calls.provided(SpaceMessage)
     return provided
 

@@ -76,7 +76,6 @@ class _Entry:
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """The ranks that have parts."""
         return () if self.layout is None else self.layout.ranks
 
     @property
@@ -150,13 +149,11 @@ class Coordinator:
                 pending.drop()
 
     def _tell_all(self, message: RankMessage[None]) -> None:
-        """Tell all ranks that live."""
         for rank, alive in enumerate(self.engine.ledger.alive):
             if alive:
                 self.calls.tell(rank, message)
 
     def close(self) -> None:
-        """Let go of what was kept."""
         self.entries.clear()
 
     # ---------------------------------------------------------------- making and letting go
@@ -372,7 +369,6 @@ class Coordinator:
 
 
 def coordinator(engine: Engine) -> Coordinator:
-    """Return an engine's coordinator."""
     provided: Coordinator = engine.local.calls.provided(CoordinatorMessage)
     return provided
 

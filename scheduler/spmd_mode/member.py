@@ -53,16 +53,13 @@ class AgreedKept(Pin):
 
     @property
     def held(self) -> bool:
-        """See `Pin`."""
         return self._finalizer.alive
 
     @property
     def complete(self) -> bool:
-        """See `Pin`."""
         return self.held and bool(self.session.ask(partial(_is_complete, token=self.token)))
 
     def wait(self, deadline: float | None = None) -> bool:
-        """See `Pin`."""
         return bool(self.session.wait_for(self.token, deadline))
 
 
@@ -117,32 +114,26 @@ class MemberSession(Session):
 
     @property
     def place(self) -> tuple[int, int]:
-        """See `Session`."""
         return self._rank.rank, self._rank.transport.size
 
     @property
     def comm(self) -> Any:
-        """See `Session`."""
         return self._comm
 
     @property
     def transport(self) -> Transport:
-        """See `Session`."""
         return self._rank.transport
 
     @property
     def calls(self) -> Calls:
-        """See `Session`."""
         return self._rank.calls
 
     @property
     def arenas(self) -> tuple[int, ...]:
-        """See `Session`."""
         return self._arenas
 
     @property
     def embedded(self) -> bool:
-        """See `Session`."""
         return False
 
     @property
@@ -152,7 +143,6 @@ class MemberSession(Session):
 
     @property
     def threads(self) -> int:
-        """See `Session`."""
         return self._threads
 
     def is_stored(self, token: str) -> bool:
@@ -160,11 +150,9 @@ class MemberSession(Session):
         return token in self._stored
 
     def stages(self, roots: Sequence[Expr]) -> list[Stage]:
-        """See `Session`."""
         return lower(list(roots), self.is_stored, sum(self.arenas))
 
     def check_open(self) -> None:
-        """See `Session`."""
         if self._forked:
             raise ClusterError("the cluster is that of the process from which this one was forked")
         if self.closed:
@@ -173,7 +161,6 @@ class MemberSession(Session):
     # ---------------------------------------------------------------- collective calls
 
     def run(self, roots: Sequence[Expr]) -> list[Array]:
-        """See `Session`."""
         if not roots:
             return []
         unique = {root.token: root for root in roots}
@@ -187,7 +174,6 @@ class MemberSession(Session):
         return [values[root.token] for root in roots]
 
     def keep(self, roots: Sequence[Expr]) -> list[Pin]:
-        """See `Session`."""
         unique = {root.token: root for root in roots}
         leader = self._leader
         self._call("persist", unique, roots, lambda: leader.persist(list(unique.values())) if leader else None)
@@ -196,7 +182,6 @@ class MemberSession(Session):
             return [self._another(root.token) for root in roots]
 
     def run_gang(self, root: Expr) -> list[bytes]:
-        """See `Session`."""
         leader = self._leader
 
         def act() -> list[bytes]:
@@ -280,7 +265,6 @@ class MemberSession(Session):
     # ---------------------------------------------------------------- questions that each rank may ask by itself
 
     def ask(self, question: Callable[[Engine], T]) -> T:
-        """See `Session`."""
         self.check_open()
         if self._leader is not None:
             return self._leader.engine.ask(question)
@@ -306,12 +290,10 @@ class MemberSession(Session):
         return value
 
     def find_own(self, root: Expr) -> tuple[Columns, Rank]:
-        """See `Session`."""
         self.check_open()
         return self._find(root.token, rank=self._rank.rank), self._rank
 
     def chunk(self, root: Expr, block: int) -> Array:
-        """See `Session`."""
         chunk = None
         while chunk is None:
             columns = self._find(root.token, block=block)
@@ -327,7 +309,6 @@ class MemberSession(Session):
         return chunk
 
     def chunk_here(self, root: Expr, block: int) -> Array | None:
-        """See `Session`."""
         return self.chunk(root, block)
 
     # ---------------------------------------------------------------- what is kept
@@ -347,13 +328,11 @@ class MemberSession(Session):
                 self._dropped.append(token)
 
     def close(self) -> None:
-        """See `Session`."""
         self.closed = True
         if self._leader is not None:
             self._leader.session.close()
 
     def disown(self) -> None:
-        """See `Session`."""
         self._lock = threading.RLock()
         self.closed = self._forked = True
         if self._leader is not None:

@@ -60,7 +60,6 @@ class Roll:
 
     @property
     def living(self) -> tuple[int, ...]:
-        """The ranks that aren't lost."""
         return tuple(sorted(self._living))
 
     def come(self, rank: int, told: RankReport, reply: Reply) -> CollectiveCall:

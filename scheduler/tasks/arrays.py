@@ -44,7 +44,6 @@ class ChunkPlaces:
     data: HostData | None
 
     def load(self, rank: Rank) -> Any:
-        """See `MissingArgument`."""
         columns = self.columns
         out = np.empty(columns.grid.shape, columns.dtype)
         if self.data is not None:
@@ -67,7 +66,6 @@ class ChunkPlace:
     in_place: bool
 
     def load(self, rank: Rank) -> Any:
-        """See `MissingArgument`."""
         if self.data is not None:
             return np.array(source_reader.read(self.data, self.columns.grid.block_slices(self.block)))
         chunk = read_block(rank, self.columns, self.block)
@@ -84,7 +82,6 @@ class ComputedArray:
     expr: Expr
 
     def load(self, rank: Rank) -> Any:
-        """See `MissingArgument`."""
         return self.session.run([self.expr])[0]
 
 
@@ -122,7 +119,6 @@ class ArrayArgument:
     in_place: bool = False
 
     def find_holder(self, engine: Engine) -> tuple[int, int]:
-        """See `PlacedArgument`."""
         record = None if self.block is None else engine.ledger.records.get(self.expr.token)
         if record is None or self.block is None:
             return -1, 0

@@ -99,12 +99,10 @@ class Dispatcher:
     # ---------------------------------------------------------------- the user's threads
 
     def watch(self, function: Function) -> Function:
-        """Have ranks forget a function when no task has it any more."""
         weakref.finalize(function, self._functions_gone.append, (function.number, function.known))
         return function
 
     def enter(self, records: Sequence[TaskRecord]) -> list[Future]:
-        """Enter tasks, and return futures of those that are wanted for themselves, not for others alone."""
         futures: list[Future] = []
         with self.lock:
             if self._closed:
@@ -171,12 +169,10 @@ class Dispatcher:
             self.board.settle(record)
 
     def largest(self) -> tuple[int, int]:
-        """Return the most cores and bytes that a task may ask for."""
         sites = self.board.sites
         return max(site.cores for site in sites), max(site.memory for site in sites)
 
     def look(self, record: TaskRecord) -> CallState:
-        """Return what a task is at."""
         return record.state
 
     def fetch(self, record: TaskRecord) -> Any:
@@ -493,7 +489,6 @@ class Dispatcher:
         self._complete(ended)
 
     def close(self) -> None:
-        """End all that waits."""
         ended: list[tuple[TaskRecord, Any]] = []
         with self.lock:
             self._closed = True

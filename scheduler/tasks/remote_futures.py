@@ -48,16 +48,13 @@ class RemoteFuture:
         return self
 
     def done(self) -> bool:
-        """See `Outcome`."""
         return self._done
 
     def set_result(self, value: Any) -> None:
-        """See `Outcome`."""
         packed = self._record.value
         self._tell(STAYS if value is THERE or packed is None else RETURNED, packed or b"")
 
     def set_exception(self, error: BaseException, /) -> None:
-        """See `Outcome`."""
         self._tell(RAISED, pack_error(error))
 
     def _note_cancelled(self) -> None:

@@ -77,7 +77,6 @@ class RemoteRunner:
     # ---------------------------------------------------------------- the tasks' threads
 
     def watch(self, function: Function) -> Function:
-        """Have the driver forget a function when no task has it any more."""
         weakref.finalize(function, self._functions_gone.append, function.number)
         return function
 
@@ -119,14 +118,12 @@ class RemoteRunner:
         return future
 
     def largest(self) -> tuple[int, int]:
-        """Return the most cores and bytes that a task may ask for."""
         largest = self._largest
         if largest is None:
             largest = self._largest = self._calls.ask(0, LargestDemand())
         return largest
 
     def look(self, record: TaskRecord) -> CallState:
-        """Return what a task is at."""
         return self._calls.ask(0, LookAtTask(record.number)).state
 
     def fetch(self, record: TaskRecord) -> Any:
@@ -143,14 +140,12 @@ class RemoteRunner:
             time.sleep(AGAIN)
 
     def cancel(self, record: TaskRecord, running: bool) -> bool:
-        """Cancel a task that hasn't begun, or with `running` one that runs; tell whether it is cancelled."""
         if not self._calls.ask(0, CancelTask(record.number, running), LIMIT):
             return False
         self._end(record.number, CANCELLED, b"")
         return True
 
     def release(self, record: TaskRecord) -> None:
-        """Note that a task's future is gone."""
         self._watches.pop(record.number, None)
         self._gone.append(record.number)
         self._rank.transport.wake()
@@ -190,7 +185,6 @@ class RemoteRunner:
                 future.set_exception(unpack_error(packed, unread)[0])
 
     def close(self) -> None:
-        """End what waits."""
         for watch in list(self._watches.values()):
             future = watch()
             if future is not None and not future.done():

@@ -41,9 +41,7 @@ class Block(Protocol):
         """The whole block's shape."""
         ...
 
-    def whole(self) -> Array:
-        """Return all of it."""
-        ...
+    def whole(self) -> Array: ...
 
     def part(self, axis: int, begin: int, end: int) -> Array:
         """Return a part along an axis; it is valid until the next is asked for."""
@@ -58,16 +56,13 @@ class Lying:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """See `Block`."""
         shape: tuple[int, ...] = self._array.shape
         return shape
 
     def whole(self) -> Array:
-        """See `Block`."""
         return self._array
 
     def part(self, axis: int, begin: int, end: int) -> Array:
-        """See `Block`."""
         return self._array[(slice(None),) * axis + (slice(begin, end),)]
 
 

@@ -94,12 +94,10 @@ def real_float(dtype: DType) -> DType:
 
 
 def boolean(dtype: DType) -> DType:
-    """Return bool, whatever the elements are."""
     return np.dtype(np.bool)
 
 
 def integer(dtype: DType) -> DType:
-    """Return int64, whatever the elements are."""
     return np.dtype(np.int64)
 
 

@@ -35,11 +35,9 @@ class Squares(Terms):
     mean: Array
 
     def of(self, x: Array) -> Array:
-        """See `Terms`."""
         return _square(x, _beside(x, self.mean))
 
     def add_rows(self, x: Array) -> Array:
-        """See `Terms`."""
         mean = self.mean.reshape(len(x), 1, -1)
         row = np.tile(mean, x.shape[2] // mean.shape[2])
         sums = add_squares(x, row)
@@ -53,11 +51,9 @@ class Distances(Terms):
     mean: Array
 
     def of(self, x: Array) -> Array:
-        """See `Terms`."""
         return _distances(x, _beside(x, self.mean))
 
     def add_rows(self, x: Array) -> Array:
-        """See `Terms`."""
         mean = self.mean.reshape(len(x), 1, -1)
         return np.asarray(np.add.reduce(_distances(x, np.tile(mean, x.shape[2] // mean.shape[2])), axis=1))
 

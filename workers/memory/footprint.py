@@ -61,7 +61,6 @@ class Work:
 
     @property
     def total(self) -> int:
-        """All of it."""
         return self.passing + self.kept.total()
 
 

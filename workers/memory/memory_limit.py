@@ -69,7 +69,6 @@ class Machine:
 
     @property
     def limit(self) -> Limit:
-        """All that there is."""
         return Limit(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), "this machine")
 
     def used(self) -> int:

@@ -95,7 +95,6 @@ class Behind:
         self._settle(min(BEHIND, room() // 4))
 
     def wrote_file(self, path: str) -> None:
-        """Note that a file was written."""
         with contextlib.suppress(OSError), open(path, "rb", buffering=0) as file:
             self.wrote(file.fileno(), 0, os.fstat(file.fileno()).st_size)
 

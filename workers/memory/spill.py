@@ -139,11 +139,9 @@ class Spills:
         return fits(self._sharers * (sum(file.size for file in list(self._files.values())) + more))
 
     def memory(self, source: int) -> Bytes:
-        """Return what a file holds."""
         return self._files[source].memory
 
     def drop(self, source: int) -> None:
-        """Close a file."""
         self._files.pop(source).close()
 
     def close(self) -> None:

@@ -70,7 +70,6 @@ class ComputeThreads:
 
     @property
     def busy(self) -> bool:
-        """Whether any thread computes."""
         return any(worker.batch >= 0 for worker in [*self._workers, *self._strays])
 
     def put(self, batch: int) -> None:

@@ -56,7 +56,6 @@ class TaskStream:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write one after the other."""
         for line in lines:
             self.write(line)
 

@@ -99,7 +99,6 @@ def own_transport() -> Transport | None:
 
 
 def view(transport: Transport) -> OwnArena:
-    """Return the arena of a transport's rank."""
     places = []
     for rank in range(transport.size):
         memory = transport.arena(rank)

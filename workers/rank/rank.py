@@ -192,7 +192,6 @@ class Rank:
         self.transport.wake()
 
     def lose(self, ranks: tuple[int, ...]) -> None:
-        """Note that other ranks are lost."""
         self.calls.lose(ranks)
 
     def close(self) -> None:
@@ -315,7 +314,6 @@ class Rank:
         return event
 
     def _do(self, run: Run, reader: BatchReader) -> Event:
-        """Run a batch; return what came of it."""
         begin, used = time.perf_counter(), time.thread_time()
         try:
             self.excess.begin(run.batch, reader.stage)

@@ -100,7 +100,6 @@ class HostCopies:
         self._copies.pop(token, None)
 
     def close(self) -> None:
-        """Let go of all copies."""
         self._copies.clear()
 
     def _give(self, question: Question[CopyShared]) -> None:

@@ -27,7 +27,6 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc] # it has no types
     """Leaves out of the pickle the bytes of times, too, which NumPy doesn't hand out as buffers."""
 
     def reducer_override(self, obj: Any) -> Any:
-        """See `pickle.Pickler`."""
         if type(obj) is np.ndarray and obj.dtype.kind in "mM":
             return _as_times, (obj.view(np.int64), obj.dtype)
         return super().reducer_override(obj)

@@ -189,11 +189,9 @@ class AddressRange:
 
     @property
     def bytes(self) -> Bytes:
-        """An array over it."""
         return np.asarray(self)
 
     def map(self, at: int, nbytes: int, descriptor: int, offset: int) -> None:
-        """Map a part of a file."""
         flags = (mmap.MAP_PRIVATE if self._private else mmap.MAP_SHARED) | _FIXED
         _checked(_libc.mmap(self.address + at, nbytes, self._protection, flags, descriptor, offset))
 
@@ -204,7 +202,6 @@ def punch(descriptor: int, offset: int, nbytes: int) -> None:
 
 
 def _map(descriptor: int, nbytes: int, write: bool, private: bool) -> Bytes:
-    """Map a whole segment."""
     whole = AddressRange(max(nbytes, 1), descriptor, write=write, private=private)
     if write:  # random positions need fewer entries of the page tables so
         _libc.madvise(whole.address, whole.nbytes, mmap.MADV_HUGEPAGE)

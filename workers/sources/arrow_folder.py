@@ -94,7 +94,6 @@ class ArrowFolder:
     times: Index
 
     def open(self) -> OpenFolder:
-        """Return what reads chunks."""
         return OpenFolder(self)
 
 
@@ -199,20 +198,16 @@ class _Told:
         return target
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to a place."""
         self._at = offset + (0, self._at, self._file.stamp.size)[whence]
         return self._at
 
     def tell(self) -> int:
-        """Return the place."""
         return self._at
 
     def readable(self) -> bool:
-        """It is."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
         return True
 
     def close(self) -> None:

@@ -200,7 +200,6 @@ class FileArray:
     strides: tuple[int, ...]
 
     def open(self) -> OpenArray:
-        """Return what reads it."""
         return OpenArray(self)
 
 
@@ -212,7 +211,6 @@ class OpenArray:
         self._file: OpenFile | None = None
 
     def read(self, where: tuple[slice, ...], picks: Picks) -> Array:
-        """Return what is picked of a rectangle."""
         if self._file is None:
             self._file = OpenFile(self._array.stamp)
         array = self._array

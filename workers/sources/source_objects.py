@@ -56,7 +56,6 @@ class PickledSource:
         self._packed, self._locked, self._label, self._source = packed, locked, label, source
 
     def open(self) -> OpenSource:
-        """Return what reads it."""
         own = self._source is None or BOUND in self._packed
         source = own_copy(self._packed) if own else self._source
         return OpenSource(source, self._locked, self._label)
@@ -72,7 +71,6 @@ class OpenSource:
         self._source, self._lock, self._label = source, lock_for(source, lock), label
 
     def read(self, where: tuple[slice, ...], picks: Picks) -> Array:
-        """See `Opened`."""
         from .source_reader import read_slices  # which knows what is opened by this
 
         spans, rest = [], []

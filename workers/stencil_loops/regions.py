@@ -25,7 +25,6 @@ def cut(region: Region, box: Box) -> Region:
 
 
 def is_empty(region: Region) -> bool:
-    """Tell whether a region has no position."""
     return any(hi <= lo for lo, hi in region)
 
 
@@ -57,7 +56,6 @@ class SlabLayout:
         self.held = find_groups(self.plan).held
 
     def depth(self, leaf: StencilLeaf) -> tuple[tuple[int, int], ...]:
-        """Return a leaf's margins."""
         return tuple(
             pair if here else (0, 0)
             for pair, here in zip(self.plan.depths[self.plan.items.index(leaf)], leaf.along, strict=True)

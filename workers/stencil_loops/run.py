@@ -44,7 +44,6 @@ class HaloLoop:
     mapped: bool = True
 
     def __call__(self, comm: Any, *locals_: LocalChunks) -> None:
-        """Run this member's slabs."""
         with np.errstate(all="ignore"):
             _Member(self, comm, locals_).run()
 
@@ -77,7 +76,6 @@ class _Member:
         self.values += [None] * (len(self.plan.singles) - len(self.values))
 
     def run(self) -> None:
-        """Run from the first state to the last."""
         step_singles(self.layout, self.values)
         self._begin()
         self._meet()

@@ -36,7 +36,6 @@ def _bytes(leaf: StencilLeaf, shape: tuple[int, ...]) -> int:
 
 
 def count_bytes(layout: SlabLayout, rows: tuple[int, int]) -> int:
-    """Return the bytes of a slab's memory."""
     return LINE + sum(states * _bytes(leaf, shape) for leaf, states, shape in measure(layout, rows))
 
 
@@ -83,7 +82,6 @@ class Slab:
 
     @property
     def region(self) -> Region:
-        """The slab's positions."""
         return (self.rows, *((0, n) for n in self.layout.plan.shape[1:]))
 
     def state(self, item: int, parity: int) -> PlacedArray:

@@ -43,7 +43,6 @@ class Lending:
         calls.when_lost(self._lose)
 
     def answer(self, question: Question[FetchResult], value: Any) -> None:
-        """Answer with a result."""
         with travelling():
             self._answer(question, value)
 

@@ -80,7 +80,6 @@ class Given:
     packed: bytes
 
     def load(self, rank: Rank) -> Any:
-        """See `MissingArgument`."""
         return pickle.loads(self.packed)
 
 

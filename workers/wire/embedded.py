@@ -45,7 +45,6 @@ class EmbeddedTransport:
         raise ValueError(f"the embedded engine has no rank {rank}")
 
     def poll(self, timeout: float) -> list[object]:
-        """Wait for a `wake`."""
         try:
             self._wakes.get(timeout=timeout) if timeout > 0 else self._wakes.get_nowait()
             while True:
@@ -54,11 +53,9 @@ class EmbeddedTransport:
             return []
 
     def wake(self) -> None:
-        """Make `poll` return."""
         self._wakes.put(None)
 
     def arena(self, rank: int) -> Bytes | None:
-        """The own arena."""
         return self._arena
 
     def shared_bytes(self) -> int:
@@ -80,7 +77,6 @@ class EmbeddedTransport:
         """What ends this process ends the user's own."""
 
     def declare_dead(self, rank: int) -> int | None:
-        """There is no other rank."""
         return None
 
     def close(self) -> None:

@@ -102,12 +102,10 @@ class PendingQuestion(Generic[Reply]):
         return value
 
     def end(self, value: Any, error: BaseException | None = None) -> None:
-        """Note the answer."""
         self._value, self._error = value, error
         self._ended.set()
 
     def drop(self) -> None:
-        """Let go of the answer."""
         self._calls.drop(self._number)
 
 
@@ -201,7 +199,6 @@ class Calls:
         return pending
 
     def drop(self, number: int) -> None:
-        """Let go of an answer."""
         self._waiting.pop(number, None)
 
     def tell(self, rank: int, message: RankMessage[Any]) -> None:
@@ -252,7 +249,6 @@ class Calls:
                 self._transport.send(rank, message)
 
     def take(self, message: RpcRequest | Answered) -> None:
-        """Take a question, or an answer."""
         if isinstance(message, RpcRequest):
             self._answer(message)
             return
@@ -291,11 +287,9 @@ class Calls:
         return self._services[kind]
 
     def enter(self, batch: int) -> None:
-        """Note that a batch is computed."""
         self._running.add(batch)
 
     def leave(self, batch: int) -> None:
-        """Note that a batch is computed no more."""
         with self._lock:
             self._running.discard(batch)
             self._recalled.discard(batch)
@@ -309,7 +303,6 @@ class Calls:
         self._fail(numbers, _recalled)
 
     def lose(self, ranks: tuple[int, ...]) -> None:
-        """Note that ranks are lost."""
         self._dead.update(ranks)
         for number, each in list(self._waiting.items()):
             if each.rank in self._dead:

@@ -22,7 +22,6 @@ LARGE = 1 << 20
 
 
 def apply_all(array: Array, additions: Sequence[Addition]) -> None:
-    """Add additions one after the other."""
     begin = 0
     while begin < len(additions):
         end = begin

@@ -41,7 +41,6 @@ class RankGrid:
 
     @property
     def size(self) -> int:
-        """The number of ranks."""
         return math.prod(self.dims)
 
     def coords(self, rank: int) -> list[int]:

@@ -183,7 +183,6 @@ class WaitingByRank(Generic[T]):
         self._turns = count()
 
     def add(self, rank: int | None, item: T) -> None:
-        """Put something at the end."""
         self._items.setdefault(rank, deque()).append((next(self._turns), item))
 
     def pop(self, ranks: Iterable[int | None] | None, fits: Callable[[T], bool]) -> T | None:

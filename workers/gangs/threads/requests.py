@@ -56,12 +56,10 @@ class Request:
         return True, self.wait(status)
 
     def Wait(self, status: Any = None) -> bool:
-        """Wait until the call is over."""
         self.wait(status)
         return True
 
     def Test(self, status: Any = None) -> bool:
-        """Tell whether the call is over."""
         return self.test(status)[0]
 
     @classmethod
@@ -75,7 +73,6 @@ class Request:
 
     @classmethod
     def Waitall(cls, requests: Sequence[Request], statuses: Sequence[Any] | None = None) -> bool:
-        """Wait until all are over."""
         cls.waitall(requests, statuses)
         return True
 

@@ -12,7 +12,6 @@ class ThreadMeeting:
     """Makes the communicators of all members, which run in this process."""
 
     def join(self, order: GangOrder) -> list[Any]:
-        """See `workers.gangs.member.CommunicatorMaker`."""
         from .thread_comm import make_comms
 
         return list(make_comms(order.members))
@@ -21,18 +20,15 @@ class ThreadMeeting:
         """See `workers.gangs.member.CommunicatorMaker`."""
 
     def unsettled(self) -> float:
-        """See `workers.gangs.member.CommunicatorMaker`."""
         return 0.0
 
     def revoke(self, comms: list[Any], error: BaseException | None = None) -> None:
-        """See `workers.gangs.member.CommunicatorMaker`."""
         from .group import Revoked
 
         if comms:
             comms[0].gang.revoke(error or Revoked("the computation was cancelled"))
 
     def is_loss(self, error: BaseException) -> bool | None:
-        """See `workers.gangs.member.CommunicatorMaker`."""
         from .group import Deadlock, Revoked
 
         return isinstance(error, Revoked) and not isinstance(error, Deadlock)

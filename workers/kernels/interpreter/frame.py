@@ -89,7 +89,6 @@ class Frame:
 
     @property
     def program(self) -> Program:
-        """The stage's program."""
         return self.stage.program
 
     @property
@@ -99,7 +98,6 @@ class Frame:
         return kernel_of(self.program.level)
 
     def plan(self, last: int) -> BufferPlan:
-        """Return the plan for a value of the program."""
         return plan_of(self.stage, last)
 
     def store(self, out: courses.Places) -> None:

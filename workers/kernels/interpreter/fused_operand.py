@@ -34,18 +34,15 @@ class ComputedBlock:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """See `contraction.Block`."""
         return self._frame.shape
 
     def whole(self) -> Array:
-        """See `contraction.Block`."""
         if self._whole is None:
             self._whole = self._lend(self.shape)
             self._frame.store(self._whole[None])
         return self._whole
 
     def part(self, axis: int, begin: int, end: int) -> Array:
-        """See `contraction.Block`."""
         if axis or self._whole is not None:
             return self.whole()[(slice(None),) * axis + (slice(begin, end),)]
         end = min(end, self.shape[0])

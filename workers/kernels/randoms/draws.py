@@ -43,7 +43,6 @@ class Draws:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
         return len(self.starts) * self.length
 
     def at_lane(self, lane: int) -> Draws:
@@ -52,7 +51,6 @@ class Draws:
 
     @cached_property
     def positions(self) -> Array:
-        """Positions of all elements."""
         return (self.starts[:, None] + np.arange(self.length, dtype=np.uint64)).reshape(-1)
 
     @cached_property

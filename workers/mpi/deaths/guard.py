@@ -86,11 +86,9 @@ class Guard:
             os.close(stderr)
 
     def processes(self, pids: Iterable[int]) -> None:
-        """Guard ranks on this host."""
         self._tell(*(f"guard {pid}" for pid in pids))
 
     def daemon(self, pid: int) -> None:
-        """Guard the launcher."""
         self._tell(f"daemon {pid}")
 
     def launcher(self, pid: int, grace: float) -> None:

@@ -84,7 +84,6 @@ class Janitor:
         return bool(data)
 
     def obey(self, line: str) -> None:
-        """Carry out one line."""
         word, _, what = line.partition(" ")
         if word in ("guard", "daemon"):
             held = {"guard": self.ranks, "daemon": self.daemons}[word]

@@ -71,22 +71,18 @@ class _Made:
         comm.Iprobe()
 
     def allreduce(self, sendobj: Any, op: Any = MPI.SUM) -> Any:
-        """See mpi4py."""
         comm: Any = self
         return fold_objects(operation("allreduce()", op), comm.allgather(sendobj))
 
     def reduce(self, sendobj: Any, op: Any = MPI.SUM, root: int = 0) -> Any:
-        """See mpi4py."""
         comm: Any = self
         gathered = comm.gather(sendobj, root)
         return None if gathered is None else fold_objects(operation(f"reduce(root={root})", op), gathered)
 
     def scan(self, sendobj: Any, op: Any = MPI.SUM) -> Any:
-        """See mpi4py."""
         return self._scan("scan()", sendobj, op, False)
 
     def exscan(self, sendobj: Any, op: Any = MPI.SUM) -> Any:
-        """See mpi4py."""
         return self._scan("exscan()", sendobj, op, True)
 
     def _scan(self, name: str, sendobj: Any, op: Any, exclusive: bool) -> Any:
@@ -100,15 +96,12 @@ class GangCart(_Made, MPI.Cartcomm):
     """mpi4py's Cartesian communicator, of a gang."""
 
     def Sub(self, remain_dims: Any) -> Any:
-        """See mpi4py."""
         return self._keep(GangCart, super().Sub, remain_dims)
 
     def Dup(self, info: Any = None) -> Any:
-        """See mpi4py."""
         return self._keep(GangCart, super().Dup, info)
 
     def Split(self, color: int = 0, key: int = 0) -> Any:
-        """See mpi4py."""
         return self._keep(GangComm, super().Split, color, key)
 
 
@@ -116,27 +109,21 @@ class GangComm(_Made, MPI.Intracomm):
     """mpi4py's communicator, of a gang."""
 
     def Dup(self, info: Any = None) -> Any:
-        """See mpi4py."""
         return self._keep(GangComm, super().Dup, info)
 
     def Clone(self) -> Any:
-        """See mpi4py."""
         return self._keep(GangComm, super().Clone)
 
     def Split(self, color: int = 0, key: int = 0) -> Any:
-        """See mpi4py."""
         return self._keep(GangComm, super().Split, color, key)
 
     def Split_type(self, split_type: int, key: int = 0, info: Any = MPI.INFO_NULL) -> Any:
-        """See mpi4py."""
         return self._keep(GangComm, super().Split_type, split_type, key, info)
 
     def Create(self, group: MPI.Group) -> Any:
-        """See mpi4py."""
         return self._keep(GangComm, super().Create, group)
 
     def Create_cart(self, dims: Any, periods: Any = None, reorder: bool = False) -> Any:
-        """See mpi4py."""
         with untested_quietly():
             return self._keep(GangCart, super().Create_cart, dims, periods, reorder)
 
@@ -201,7 +188,6 @@ class MpiMeeting:
         self._begun = False
 
     def join(self, order: GangOrder) -> list[Any]:
-        """See `workers.gangs.member.CommunicatorMaker`."""
         if not self._begun:
             self._begun = True
             self._news.begin()
@@ -235,7 +221,6 @@ class MpiMeeting:
         return [comm]
 
     def give_up(self) -> None:
-        """See `workers.gangs.member.CommunicatorMaker`."""
         self._revoke([self._base])
 
     def unsettled(self) -> float:
@@ -246,7 +231,6 @@ class MpiMeeting:
         return self._news.made + SETTLE - time.monotonic() if ulfm_enabled() else 0.0
 
     def revoke(self, comms: list[Any], error: BaseException | None = None) -> None:
-        """See `workers.gangs.member.CommunicatorMaker`."""
         self._revoke([each for comm in comms for each in (comm, *comm.children)])
 
     def _revoke(self, comms: list[MPI.Comm]) -> None:
@@ -255,7 +239,6 @@ class MpiMeeting:
                 comm.Revoke()
 
     def is_loss(self, error: BaseException) -> bool | None:
-        """See `workers.gangs.member.CommunicatorMaker`."""
         if not isinstance(error, MPI.Exception):
             return False
         return True if error.Get_error_class() in _LOST else None

@@ -149,7 +149,6 @@ class MpiLink:
         return self._fetcher.progress()
 
     def _take(self, found: list[object]) -> None:
-        """Take what has come."""
         for message in self._mailbox.take_messages():
             if message.tag == MESSAGE:
                 found.append(pickle.loads(message.buffer.data))
@@ -170,7 +169,6 @@ class MpiLink:
             self._traffic = time.monotonic()
 
     def note(self, slot: int, text: str) -> None:
-        """Note what a compute thread of the driver is at; see `Transport.note`."""
         if self._notes is not None:
             self._notes.write(slot, text)
 
@@ -214,21 +212,17 @@ class MpiLink:
         return frozenset(self._mailbox.dead)
 
     def arena(self, rank: int) -> Bytes | None:
-        """Return a rank's arena where it can be read in place; see `Transport.arena`."""
         return self._arena.memory if rank == self.rank else self._memory.arena(rank)
 
     def shared_bytes(self) -> int:
-        """Return how much of the own arena has pages; see `Transport.shared_bytes`."""
         return self._arena.used
 
     def map_spill_file(self, rank: int, source: int) -> Bytes | None:
-        """Return a rank's spill file where it can be read in place; see `Transport.map_spill_file`."""
         if not self.peers[rank].in_place:
             return None
         return self._memory.map_spill_file(rank, self.peers[rank].pid, source)
 
     def forget(self, rank: int, source: int) -> None:
-        """Drop the mapping of a spill file."""
         self._memory.forget(rank, source)
 
     def _find_own(self, source: int) -> Bytes | None:

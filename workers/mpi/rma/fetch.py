@@ -151,7 +151,6 @@ class Fetcher:
         return succeeded
 
     def _read_answer(self, read: _Read) -> bool | None:
-        """Look at an answer."""
         status = MPI.Status()
         try:
             if not read.request.Test(status):

@@ -160,7 +160,6 @@ class _Watch:
 
     @contextlib.contextmanager
     def inside(self, name: str) -> Iterator[None]:
-        """Watch over a call."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="windrow-get-watch", daemon=True)
             self._thread.start()

@@ -103,7 +103,6 @@ class PeerMemory:
         self._files.pop((rank, fd), None)
 
     def close(self) -> None:
-        """Drop all mappings."""
         self._arenas.clear()
         self._files.clear()
 

@@ -177,8 +177,6 @@ def _prepare_to_spawn(ranks: int) -> None:
 
 
 def _spawn(MPI: ModuleType, ranks: int, argv: list[str], arena_bytes: int, transport: str) -> MpiLink:
-    """Spawn ranks and return the link to them."""
-
     def link() -> MpiLink:
         info = MPI.Info.Create()
         info.Set("map_by", ":OVERSUBSCRIBE")

@@ -48,7 +48,6 @@ class ArraySpec:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
         return math.prod(self.shape)
 
     @property
@@ -172,7 +171,6 @@ class LocalArray:
         return elements
 
     def write(self, generation: Generation, part: int, begin: int, values: Array) -> None:
-        """Write elements of a part."""
         if part in generation.parts:
             generation.parts[part][begin : begin + len(values)] = values
             return

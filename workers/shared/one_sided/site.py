@@ -121,7 +121,6 @@ class ArraySite:
         return answer
 
     def close(self) -> None:
-        """Give up all arrays."""
         for token in list(self._here):
             self._drop(token, "the cluster was closed")
 

@@ -43,7 +43,6 @@ class Directory:
         return sources
 
     def lose(self, ranks: Sequence[int]) -> None:
-        """Forget ranks that are lost."""
         gone = set(ranks)
         for held in self._holders.values():
             held[:] = [rank for rank in held if rank not in gone]

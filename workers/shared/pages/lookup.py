@@ -76,7 +76,6 @@ class Direct:
         return there + self.first
 
     def find(self, keys: Array) -> Array:
-        """Return the place of each key; -1: it isn't there."""
         inside = None
         if keys.size and (int(keys.min()) < self.first or int(keys.max()) >= self.first + self.count):
             inside = (keys >= self.first) & (keys < self.first + self.count)

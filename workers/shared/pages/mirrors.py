@@ -36,7 +36,6 @@ class MirrorPages:
     numbers: Array
 
     def part(self, chosen: Array) -> MirrorPages:
-        """Return some of them."""
         return replace(self, slots=self.slots[chosen], numbers=self.numbers[chosen])
 
 
@@ -50,14 +49,12 @@ class Mirror:
         self.held: Array = self.index.memory.view(np.int64)
 
     def put(self, slots: Array, numbers: Array, raw: Bytes) -> None:
-        """Write pages that have come."""
         for at, slot in enumerate(slots.tolist()):
             self.held[slot] = 0
             self.data.write(raw[at * self.page : (at + 1) * self.page].data, slot * self.page)
         self.held[slots] = numbers
 
     def read(self, slots: Array) -> Bytes:
-        """Return pages, one after the other."""
         return read_pages(self.data.descriptor, self.page, slots)
 
 

@@ -41,12 +41,10 @@ class PageLayout:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the elements."""
         return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
 
     @property
     def pages(self) -> int:
-        """Number of pages."""
         return max(-(-self.nbytes // self.page), 1)
 
     def over(self, raw: Array) -> Array:

@@ -123,7 +123,6 @@ class CsvPieces(TablePieces):
         return (*super()._named(), self.form, self.names)
 
     def name(self, number: int) -> str:
-        """Return what a piece is called in errors."""
         _, start, stop = self.index[number].tolist()
         return f"bytes {start} to {'the end' if stop == WHOLE else stop}"
 
@@ -136,7 +135,6 @@ class CsvPieces(TablePieces):
         return place.read_bytes(start, stop)
 
     def load(self, number: int, columns: Columns) -> Any:
-        """Return columns of a piece."""
         names = self.names[int(self.index[number, 0])]
         types = {name: self.schema.field(name).type for name in columns}
         try:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def read_image(place: FilePlace) -> Array:
-    """Return an image's samples."""
     import imageio.v3 as imageio
 
     ending = f".{place.path.rpartition('.')[2]}"
@@ -61,7 +60,6 @@ class ImageStack:
         return self
 
     def read(self, where: tuple[slice, ...], picks: Picks) -> Array:
-        """Return what is picked of some images."""
         out = np.empty([len(p) for p in picks], self.dtype)
         inside = np.ix_(*(np.asarray(p, np.int64) + s.start for p, s in zip(picks[1:], where[1:], strict=True)))
         for k, number in enumerate(picks[0]):

@@ -102,7 +102,6 @@ class FilePlace:
             raise SourceChanged(f"{self.label}: the file {self.path} can't be opened any more: {error}") from error
 
     def read_bytes(self, start: int = 0, stop: int | None = None) -> bytes:
-        """Return a range of the file's bytes."""
         stop = self.size if stop is None else stop
         with self.stream() as file:
             file.seek(start)
@@ -121,20 +120,16 @@ class LocalStream(io.RawIOBase):
         self._file, self._size, self._at = OpenFile(place.stamp), place.size, 0
 
     def readable(self) -> bool:
-        """It is."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
         return True
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to a place."""
         self._at = offset + (0, self._at, self._size)[whence]
         return self._at
 
     def tell(self) -> int:
-        """Return the place."""
         return self._at
 
     def readinto(self, target: Any) -> int:

@@ -61,7 +61,6 @@ class NpyStack:
         return all(place.is_local for place in self.places[:1])
 
     def open(self) -> OpenStack:
-        """Return what reads it."""
         return OpenStack(self)
 
 

@@ -73,7 +73,6 @@ class TableColumns:
         return all(place.is_local for place in self.pieces.places[:1])
 
     def open(self) -> OpenColumns:
-        """Return what reads them."""
         return OpenColumns(self)
 
 

@@ -54,7 +54,6 @@ class TablePieces:
 
     @property
     def schema(self) -> Any:
-        """The columns' types."""
         return read_schema(self.types)
 
     def name(self, number: int) -> str:
@@ -102,11 +101,9 @@ class ParquetPieces(TablePieces):
     """Row groups: `index` has (file, row group)."""
 
     def name(self, number: int) -> str:
-        """Return what a piece is called in errors."""
         return f"row group {int(self.index[number, 1])}"
 
     def load(self, number: int, columns: Columns) -> Any:
-        """Return columns of a row group."""
         place = self.places[int(self.index[number, 0])]
         place.check()
         footer = _footer(place)
@@ -143,11 +140,9 @@ class IpcPieces(TablePieces):
     """Record batches: `index` has (file, batch)."""
 
     def name(self, number: int) -> str:
-        """Return what a piece is called in errors."""
         return f"record batch {int(self.index[number, 1])}"
 
     def load(self, number: int, columns: Columns) -> Any:
-        """Return columns of a record batch."""
         place = self.places[int(self.index[number, 0])]
         with open_ipc(place, columns) as file:
             return arrow().Table.from_batches([file.get_batch(int(self.index[number, 1]))])

@@ -45,11 +45,9 @@ class TiffSeries:
         return self.place.is_local and self.offset is not None
 
     def open(self) -> OpenTiff:
-        """Return what reads it."""
         return OpenTiff(self)
 
     def check(self) -> None:
-        """Raise where a file isn't what it was."""
         for place in (self.place, *self.others):
             place.check()
 
@@ -90,7 +88,6 @@ class OpenTiff:
             self._tiff.close()
 
     def read(self, where: tuple[slice, ...], picks: Picks) -> Array:
-        """Return what is picked of a rectangle."""
         series = self._series
         if 0 in map(len, picks):
             return np.empty([len(p) for p in picks], series.dtype)

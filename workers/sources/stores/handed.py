@@ -47,7 +47,6 @@ class HandedWriter:
         del _writers[self.number]
 
     def write(self, block: Array, index: tuple[int, ...]) -> None:
-        """Write a block."""
         self.write_at(self._grid.block_slices(int(self._grid.number(index))), block)
 
     def write_at(self, where: Sequence[slice], block: Array) -> None:

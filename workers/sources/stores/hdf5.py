@@ -190,7 +190,6 @@ class Hdf5Array:
         return self.place.is_local
 
     def open(self) -> OpenHdf5:
-        """Return what reads it."""
         return OpenHdf5(self)
 
 
@@ -201,7 +200,6 @@ class OpenHdf5:
         self._source = source
 
     def read(self, where: Region, picks: Picks) -> Array:
-        """Return what is picked of a rectangle."""
         source = self._source
         place = source.place
         stored = source.dtype if source.decoding is None else source.decoding.stored

@@ -143,7 +143,6 @@ class ZarrArray:
         return self.folder is not None
 
     def open(self) -> OpenZarr:
-        """Return what reads it."""
         return OpenZarr(self)
 
     def check(self) -> None:
@@ -281,7 +280,6 @@ class OpenZarr:
         self._source = source
 
     def read(self, where: Region, picks: Picks) -> Array:
-        """Return what is picked of a rectangle."""
         source = self._source
         try:
             array = opened(source.pickled, True)

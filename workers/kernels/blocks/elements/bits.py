@@ -10,10 +10,8 @@ Array = np.ndarray[Any, Any]
 
 
 def pack_bits(x: Array, axis: int, order: Literal["big", "little"]) -> Array:
-    """Return bytes of eight elements each."""
     return np.packbits(x, axis, order)
 
 
 def unpack_bits(x: Array, axis: int, order: Literal["big", "little"]) -> Array:
-    """Return the bits of bytes."""
     return np.unpackbits(x, axis, bitorder=order)

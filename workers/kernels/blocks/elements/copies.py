@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 @filling
 def copy(block: Array, *, out: Array) -> Array:
-    """Return a copy of a block."""
     np.copyto(out, block)
     return out
 

@@ -83,15 +83,12 @@ def integers(
 
 
 def multinomial(n: Array, pvals: Array, stream: Stream, shape: tuple[int, ...], where: Where) -> Array:
-    """Return counts of each category."""
     return _vectors(vectors.multinomial, n, pvals, stream, shape, where)
 
 
 def multivariate_hypergeometric(
     nsample: Array, colors: Array, stream: Stream, shape: tuple[int, ...], where: Where
 ) -> Array:
-    """Return counts of each colour."""
-
     def draw_counts(draws: Draws, sample: Array, known: Array) -> Array:
         return vectors.multivariate_hypergeometric(draws, known, sample)
 

@@ -10,7 +10,6 @@ Array = np.ndarray[Any, Any]
 
 
 def diagonal(x: Array) -> Array:
-    """Return the diagonals of square blocks."""
     return x.diagonal(0, -2, -1)
 
 

@@ -16,7 +16,6 @@ def cholesky(a: Array, upper: bool = False) -> Array:
 
 
 def solve(a: Array, b: Array) -> Array:
-    """Solve `a x = b`."""
     return linalg.solve(a, b)
 
 
@@ -35,7 +34,6 @@ def inv(a: Array, quiet: bool = False) -> Array:
 
 
 def det(a: Array) -> Array:
-    """Return determinants."""
     return np.asarray(linalg.det(a))
 
 
@@ -52,7 +50,6 @@ def eigh(a: Array, uplo: str) -> Array:
 
 
 def eigvalsh(a: Array, uplo: str) -> Array:
-    """Return the eigenvalues of Hermitian matrices."""
     return np.asarray(linalg.eigvalsh(a, uplo))  # type: ignore[call-overload]
 
 
@@ -63,7 +60,6 @@ def eig(a: Array) -> Array:
 
 
 def eigvals(a: Array) -> Array:
-    """Return the eigenvalues of any square matrices."""
     return linalg.eigvals(a)
 
 

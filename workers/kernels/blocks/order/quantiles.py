@@ -65,7 +65,6 @@ def missing(dtype: np.dtype[Any]) -> Any:
 
 
 def weighted_quantile(x: Array, weights: Array, axes: tuple[int, ...], q: Any, skip: bool, dtype: Any) -> Array:
-    """Return weighted quantiles over axes."""
     function = np.nanquantile if skip else np.quantile
     if weights.ndim < x.ndim:  # np.nanquantile takes them for those of a line
         weights = np.broadcast_to(np.expand_dims(weights, [i for i in range(x.ndim) if i not in axes]), x.shape)

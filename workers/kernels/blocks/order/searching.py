@@ -23,7 +23,6 @@ def more_positions(table: Array, x: Array, before: Array, side: Any) -> Array:
 
 @room(8.0)
 def is_in(table: Array, x: Array) -> Array:
-    """Tell which elements a table has."""
     return np.asarray(np.isin(x, table))
 
 
@@ -89,11 +88,9 @@ def number_runs(new: Array, before: Array) -> Array:
 
 
 def pack_rows(x: Array, record: np.dtype[Any]) -> Array:
-    """Return rows as records."""
     return np.ascontiguousarray(x).view(record)[:, 0]
 
 
 def unpack_rows(x: Array) -> Array:
-    """Return records as rows."""
     fields = x.dtype.names or ()
     return np.asarray(np.ascontiguousarray(x).view(x.dtype[0]).reshape(len(x), len(fields)))

@@ -95,7 +95,6 @@ def _ranked(x: Array, name: str, named: dict[str, Any]) -> Array:
 
 
 def trim(made: Array, how: Filter, where: Where) -> Array:
-    """Cut off the margin."""
     cut = []
     for own, depth, around in zip(where, how.depths, how.periodic, strict=True):
         skip = depth if around else min(depth, own.start)
@@ -104,6 +103,5 @@ def trim(made: Array, how: Filter, where: Where) -> Array:
 
 
 def whole(x: Array, name: str, keywords: Keywords, dtype: str) -> Array:
-    """Call a function of a whole array."""
     with np.errstate(all="ignore"):
         return np.asarray(scipy_function(name)(x, **writable(keywords)), dtype, order="C")

@@ -50,12 +50,10 @@ def slide(window: Array, v: Array, function: str, offset: int, *, where: Where) 
 
 
 def interp(x: Array, xp: Array, fp: Array, left: Any, right: Any, period: Any) -> Array:
-    """Interpolate between points."""
     return np.asarray(np.interp(x, xp, fp, left, right, period))
 
 
 def polyval(p: Array, x: Array) -> Array:
-    """Evaluate a polynomial."""
     return np.asarray(np.polyval(p, x))
 
 
@@ -71,7 +69,6 @@ def median(x: Array, axis: int) -> Array:
 
 
 def windows(x: Array, lengths: tuple[int, ...], axes: tuple[int, ...]) -> Array:
-    """Return the windows of a block at all places."""
     return np.lib.stride_tricks.sliding_window_view(x, lengths, axes)
 
 

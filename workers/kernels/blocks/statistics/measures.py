@@ -31,7 +31,6 @@ class LabelGroups:
 
     @property
     def count(self) -> int:
-        """Number of groups."""
         return len(self.labels) if self.kind == "each" else 1
 
     def split(self, x: Array, labels: Array | None) -> tuple[Array, Array, Array | None]:
@@ -216,7 +215,6 @@ def check(found: Array, name: str, field: str) -> Array:
 
 
 def field(found: Array, name: str) -> Array:
-    """Return a field."""
     return np.ascontiguousarray(found[name])
 
 

@@ -40,7 +40,6 @@ class Number:
     dtype: DType
 
     def to(self, dtype: DType) -> Number:
-        """Convert."""
         return Number(self.text, cast(self.text, self.name, self.dtype, dtype), dtype)
 
     def _do(self, ufunc: str, other: Number | float) -> Number:
@@ -64,7 +63,6 @@ class Number:
         return self._do("divide", other)
 
     def less(self, other: Number) -> Number:
-        """Compare."""
         return self._do("less", other)
 
     def at_least(self, number: float) -> Number:
@@ -72,7 +70,6 @@ class Number:
         return self._do("maximum", number)
 
     def is_finite(self) -> Number:
-        """Tell."""
         name = UFUNCS["isfinite"]["f"](self.text, register(self.dtype), [self.name])
         return Number(self.text, name, np.dtype(bool))
 
@@ -83,7 +80,6 @@ class Number:
         return Number(self.text, self.text.set(f"select i1 {self.name}, {t} {a.name}, {t} {other}"), a.dtype)
 
     def both(self, other: Number) -> Number:
-        """Tell whether both hold."""
         return Number(self.text, self.text.set(f"and i1 {self.name}, {other.name}"), np.dtype(bool))
 
 

@@ -67,12 +67,10 @@ class Cut:
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
         return self.size // self.group
 
     @property
     def tiles(self) -> int:
-        """How many tiles each group has."""
         return -(-self.group // self.tile)
 
     def kinds(self) -> Iterator[tuple[int, int]]:

@@ -40,7 +40,6 @@ class SomeMoments(Moments):
         return {text: ready(text, count - 2, WORK * elements) for text, count in pointers.items()}
 
     def write(self, source: Spot, elements: int, tiles: int, functions: dict[str, int]) -> None:
-        """Add the calls for tiles of so many elements."""
         plot, size, dtype = self.plot, self.dtype.itemsize, self.dtype
         outer, _, width = self.fold.extents(elements)
         count = outer * width
@@ -72,7 +71,6 @@ class SomeMoments(Moments):
             call(_merge_text(dtype), (*state, *sets), count, -self.fold.first)
 
     def read(self, memory: Array, frame: Frame) -> Array:
-        """Return the state as records of a partial result."""
         out = super().read(memory, frame)
         out["n"] = held(memory, self._n, self.results, DOUBLE).reshape(out.shape)
         return out
