@@ -45,13 +45,7 @@ def check_integer(
     *,
     expected: str = "",
 ) -> int:
-    """Return an argument that is an integer within bounds.
-
-    Raises
-    ------
-    ArgumentError
-        It is none, or out of bounds; `expected` says what was, where that is more than an integer.
-    """
+    """Return an argument that is an integer within bounds; `expected` says what was, where that is more than that."""
     if is_integer(value):
         number = operator.index(value)
         if (least is None or number >= least) and (most is None or number <= most):

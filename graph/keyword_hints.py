@@ -58,12 +58,8 @@ def refuse(operation: str, unknown: Mapping[str, object], expected: list[str]) -
 def drop_hints(function: Callable[..., Any], keywords: dict[str, Any], error: BaseException) -> dict[str, Any] | None:
     """Return the keywords to call a function with again, since Python refused the call for hints only.
 
-    None: it wasn't the call that failed, or for another reason.
-
-    Raises
-    ------
-    ArgumentError
-        When the function doesn't have one of the keywords, and it is no hint.
+    None: it wasn't the call that failed, or for another reason. A keyword that the function doesn't have, and that is
+    no hint, is an ArgumentError.
     """
     if not keywords or not is_of_call(error):
         return None

@@ -210,15 +210,8 @@ _WRAPPER = guard(len).__code__
 def publish(module: str, names: Iterable[str] | None = None, plain: bool = False, indexed: str = "getitem") -> None:
     """Make functions and classes of a module public: what it has in its `__all__`, or these.
 
-    Parameters
-    ----------
-    module : str
-        Functions are replaced in it, and where they are defined; classes keep their place, with other methods.
-    names : iterable of str, optional
-    plain : bool
-        Methods are known by their own names, not by their class's too.
-    indexed : str
-        What indexing is known as.
+    Functions are replaced in it, and where they are defined; classes keep their place, with other methods. `plain`:
+    these are known by their own names, not by their class's too; indexing is known as `indexed`.
     """
     space = vars(sys.modules[module])
     done: set[str] = set()

@@ -32,13 +32,7 @@ class FreeSizes(tuple[int, ...]):
 
 
 def parse_bytes(text: str | float) -> int:
-    """Return a number of bytes: an integer, a float that is one (2e9), or text such as "64 MiB" or "1.5GB".
-
-    Raises
-    ------
-    ValueError
-        When the text is no positive number with a unit of bytes.
-    """
+    """Return a number of bytes: an integer, a float that is one (2e9), or text such as "1.5GB"; or raise ValueError."""
     if is_integer(text) or (isinstance(text, float) and text.is_integer()):
         value, unit = float(text), ""
     elif not isinstance(text, str):
@@ -67,19 +61,9 @@ def normalize(
 ) -> Grid:
     """Return the grid that `chunks` means for a shape.
 
-    Parameters
-    ----------
-    operation : str
-        Whose argument it is, for messages.
-    chunks : int, str, None, tuple or dict
-        -1: the whole axis. None, or left out of a dict: as in `previous`, else the whole axis. "auto", or bytes as
-        text.
-    shape : sequence of int
-    dtype : numpy.dtype
-    limit : int
-        Bytes of a chunk that "auto" aims at.
-    previous : Grid, optional
-        The grid of the array that is rechunked.
+    -1 is the whole axis; None, or what is left out of a dict, is as in `previous`, the grid of the array that is
+    rechunked, else the whole axis; "auto", or bytes as text, aims at chunks of so many, or `limit`. `operation` is for
+    messages.
     """
     ndim = len(shape)
     specs = _per_axis(operation, chunks, ndim, previous)

@@ -187,15 +187,9 @@ def rewrite(
 ) -> list[Expr]:
     """Return the roots made anew, operands before their users; chains may be longer than Python's stack.
 
-    Parameters
-    ----------
-    roots : list of Expr
-    stop : callable
-        `stop(node)` returns what stands for a node below which nothing is looked at; None goes on to its operands.
-    build : callable
-        `build(node, operands)` returns what stands for a node over what stands for its operands.
-    enter : callable, optional
-        `enter(node)` returns the node, with the same token, whose operands are gone on to.
+    `stop(node)` returns what stands for a node below which nothing is looked at; None goes on to its operands.
+    `build(node, operands)` returns what stands for a node over what stands for its operands, `enter(node)` the node,
+    with the same token, whose operands are gone on to.
     """
     done: dict[str, Expr] = {}
     stack = [(root, False) for root in reversed(roots)]

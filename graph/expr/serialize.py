@@ -60,10 +60,7 @@ def dump(value: object, buffer_callback: Callable[[pickle.PickleBuffer], object]
 def pack(root: Expr) -> list[_Row]:
     """Return an expression as plain rows, operands before their users: chains may be longer than Python's stack.
 
-    Raises
-    ------
-    ArgumentError
-        A part of it lives in this process alone.
+    A part that lives in this process alone is an ArgumentError.
     """
     rows: list[_Row] = []
     at: dict[str, int] = {}

@@ -113,13 +113,7 @@ def kind_of(value: object) -> object:
 
 
 def result_dtype(function: str, args: list[DType | bool | int | float | complex | np.generic]) -> DType:
-    """Return the dtype that a ufunc of NumPy gives for dtypes and scalars.
-
-    Raises
-    ------
-    TypeError
-        When the ufunc has no loop for them.
-    """
+    """Return the dtype that a ufunc of NumPy gives for dtypes and scalars; TypeError where it has no loop for them."""
     name, _, part = function.partition(":")
     ufunc = getattr(np, name)
     arg_types: list[Any] = []

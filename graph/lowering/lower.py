@@ -55,15 +55,9 @@ def lower(
 ) -> list[Stage]:
     """Return the stages that compute the roots, inputs before their readers.
 
-    Parameters
-    ----------
-    roots : list of Expr
-    stored : callable
-        Tells by its token whether an expression has chunks already (or a stage that makes them): it is read.
-    room : int, optional
-        Bytes that there are for chunks.
-    write : callable, optional
-        `write(writer)` returns the stage that a writer would write; None has it written.
+    `stored` tells by its token whether an expression has chunks already, or a stage that makes them: it is read. `room`
+    is the bytes that there are for chunks. `write(writer)` returns the stage that a writer would write; None has it
+    written.
     """
     simple = reduce_together(simplify(roots, stored), stored)
     stages, homes = write_stages(simple, stored, write=write)

@@ -68,21 +68,10 @@ class ChangedMeaning(PlanError):
 
 
 def verify(stages: Sequence[Stage], stored: Callable[[str], bool], roots: Iterable[Expr]) -> None:
-    """Check the stages of a plan.
+    """Check the stages of a plan for some roots; `stored` tells by its token whether something has chunks already.
 
-    Parameters
-    ----------
-    stages : sequence of Stage
-    stored : callable
-        Tells by its token whether something has chunks already, as for `lower`.
-    roots : iterable of Expr
-        What the plan is for.
-
-    Raises
-    ------
-    PlanError
-        One of its kinds: two stages make the same; nobody makes what is read or asked for, or makes it later; grids or
-        dtypes don't agree.
+    A PlanError says what is wrong: two stages make the same; nobody makes what is read or asked for, or makes it later;
+    grids or dtypes don't agree.
     """
     writers: dict[str, Stage] = {}
     for stage in stages:
@@ -114,16 +103,7 @@ def verify(stages: Sequence[Stage], stored: Callable[[str], bool], roots: Iterab
 def verify_pass(before: Sequence[Expr], after: Sequence[Expr], stored: Callable[[str], bool]) -> None:
     """Check what a pass made of some roots: the same results, of a graph without cycles in which tokens name one thing.
 
-    Parameters
-    ----------
-    before, after : sequence of Expr
-    stored : callable
-        As for `lower`; what is stored isn't looked into.
-
-    Raises
-    ------
-    PlanError
-        One of its kinds.
+    What is `stored` isn't looked into. What is wrong is a PlanError.
     """
     if [_meaning(root) for root in before] != [_meaning(root) for root in after]:
         raise ChangedMeaning(

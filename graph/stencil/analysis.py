@@ -37,10 +37,7 @@ FARTHEST = 64
 def find_plan(roots: Sequence[Expr], carried: Sequence[Expr], captured: Sequence[Expr]) -> HaloPlan:
     """Return the plan of a body with these results, over placeholders for what is carried and taken from outside.
 
-    Raises
-    ------
-    NotLocal
-        When the body isn't local.
+    NotLocal says that the body isn't local.
     """
     shapes = {e.shape for e in carried if e.shape}
     if len(shapes) != 1:

@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 
 def check_plan(plan: HaloPlan) -> None:
-    """Look at all that a plan reads, and at what it paints.
-
-    Raises
-    ------
-    AssertionError
-        When something is read where it isn't defined, or isn't defined where it should be.
-    """
+    """Assert that a plan reads nothing where it isn't defined, and that all is defined where it should be."""
     whole = own_box(plan)
     for number, item in enumerate(plan.items):
         if isinstance(item, StencilLeaf):

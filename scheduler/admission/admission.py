@@ -27,13 +27,7 @@ PLENTY = 3 << 26
 class Admission:
     """Counts what runs ahead in one order.
 
-    Parameters
-    ----------
-    order : Order
-    allowance : int
-        Bytes that tasks behind the head may hold.
-    number : int
-        Of the last stage; a later one goes first.
+    Tasks behind the head may hold `allowance` bytes. `number` is that of the last stage; a later one goes first.
     """
 
     def __init__(self, order: Order, allowance: int, number: int) -> None:

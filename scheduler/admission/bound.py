@@ -52,16 +52,8 @@ class Room:
 class MemoryBound:
     """What a computation takes above what is held before, at most, in bytes.
 
-    Attributes
-    ----------
-    peak : int
-        Of one rank: arena and process.
-    held : int
-        What stays: results.
-    stage : str
-        Token of the stage that causes most of it; "" where nothing is made.
-    work : dict of str to int
-        What a task of each stage takes at work, with its slab.
+    `peak` is that of one rank, arena and process; `held` are results, which stay. `stage` is the token of the stage
+    that causes most of it, "" where nothing is made; `work` has what a task of each stage takes at work, with its slab.
     """
 
     peak: int
@@ -79,16 +71,9 @@ def find_bound(
 ) -> MemoryBound:
     """Return the bound of stages, inputs before their readers.
 
-    Parameters
-    ----------
-    stages : sequence of Stage
-    results : mapping of str to int
-        Bytes of what is handed to the user, by the token of the stage that makes it.
-    room : Room
-    unknown : collection of str
-        Tokens of stages that stand for what isn't known: each counts by what it reads and makes.
-    stored : collection of str
-        Tokens of stages whose chunks stay in arenas, as `persist` has them.
+    `results` has the bytes of what is handed to the user, by the token of the stage that makes it. Stages whose tokens
+    are `unknown` stand for what isn't known: each counts by what it reads and makes. Chunks of `stored` ones stay in
+    arenas, as `persist` has them.
     """
     sources = {s.token: s.data for s in stages if s.data is not None}
     computed = [s for s in stages if s.data is None or not (room.embedded or s.data.file is not None)]

@@ -30,15 +30,7 @@ def most_read(room: int, threads: int, near: bool) -> tuple[int, int]:
 
 
 class Readings:
-    """Counts them.
-
-    Parameters
-    ----------
-    arenas : sequence of ArenaAllocator
-        Those of the ranks.
-    threads : sequence of int
-        How many compute on each.
-    """
+    """Counts them."""
 
     def __init__(self, arenas: Sequence[ArenaAllocator], threads: Sequence[int]) -> None:
         self._arenas, self._threads = arenas, threads

@@ -26,20 +26,8 @@ MUCH = 1 << 30
 def check_room(stages: Iterable[Stage], handed: Collection[str], results: int, arenas: Sequence[int]) -> None:
     """Raise where a task's chunks, or what it takes beside them for sure, or all results, can't be held.
 
-    Parameters
-    ----------
-    stages : iterable of Stage
-    handed : collection of str
-        Tokens of the stages whose blocks kernels may write where the user has them.
-    results : int
-        Bytes of all that is handed to the user.
-    arenas : sequence of int
-        Bytes of each rank's arena.
-
-    Raises
-    ------
-    OutOfMemory
-        Some stage can't run; it names the operation, and says what is needed and what there is.
+    Kernels may write blocks of the stages `handed` where the user has them. `results` are the bytes of all that is
+    handed to the user, `arenas` those of each rank's.
     """
     largest, every = max(arenas), list(stages)
     for stage in every:

@@ -34,18 +34,10 @@ MUCH = 1 << 25
 
 @dataclass(frozen=True, eq=False)
 class SequenceStep:
-    """Tasks of one stage that are to run.
+    """The tasks of one stage that are to run: `tasks`, or all.
 
-    Attributes
-    ----------
-    sizes : array of int
-        What each task of the stage makes, in bytes of an arena.
-    inputs : tuple of (int, Rows)
-        Numbers of the steps that are read, and which of their tasks each task reads.
-    kept : bool
-        Whether what is made stays when it has been read.
-    tasks : array of bool, optional
-        Which tasks are to run; None: all.
+    `sizes` are the bytes of an arena that each task makes. `inputs` are numbers of steps that are read, and which of
+    their tasks each task reads. `kept`: what is made stays when it has been read.
     """
 
     sizes: Index
@@ -57,14 +49,9 @@ class SequenceStep:
 class Order:
     """One order of the tasks of some steps, inputs before their readers.
 
-    Attributes
-    ----------
-    places : list of array of int
-        For each step the place of each task; -1 for those that aren't to run.
-    live : array of int
-        Bytes that lie in arenas while the task at each place runs.
-    begins, ends : array of int
-        The places at which each task's slab, by its place, comes and is last read.
+    `places` has for each step the place of each task, -1 for those that aren't to run; `live` the bytes that lie in
+    arenas while the task at each place runs; `begins` and `ends` the places at which each task's slab, by its place,
+    comes and is last read.
     """
 
     def __init__(self, steps: Sequence[SequenceStep], places: list[Index]) -> None:

@@ -56,15 +56,7 @@ class DoctorReport:
 
 
 def report(version: str, launched: bool = False) -> Iterator[str]:
-    """Yield the lines as they are found.
-
-    Parameters
-    ----------
-    version : str
-        Windrow's own.
-    launched : bool
-        Whether a launcher has started ranks, of which this process is rank 0; else two are started to look at.
-    """
+    """Yield the lines as they are found; where no launcher has started ranks two are started to look at."""
     findings = DoctorReport()
     yield findings.line("windrow", f"{version}, {Path(__file__).parents[2]}")
     yield findings.line("Python", f"{sys.version.split()[0]}, {sys.executable}")

@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 def check_launch() -> None:
     """Refuse to run the embedded engine in each of several processes of an MPI job.
 
-    Raises
-    ------
-    ClusterError
-        With the command that does what was meant.
+    The ClusterError has the command that does what was meant.
     """
     job = under_mpirun()
     if job is not None and job.size > 1:

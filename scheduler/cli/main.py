@@ -26,12 +26,7 @@ PROGRAM = "python -m windrow"
 def main(arguments: Sequence[str] | None = None, names: Names = dict) -> int:
     """Do what the command line says and return the exit status; under mpirun the process ends here.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The words after `python -m windrow`; default: the process's own.
-    names : callable
-        Returns what the prompt has from the start.
+    `names` returns what the prompt has from the start.
     """
     job = under_mpirun()
     job = job if job is not None and job.size > 1 else None

@@ -68,13 +68,7 @@ class Options:
 
 
 def parse(arguments: list[str], version: str) -> Options:
-    """Read our own options; the first word that is none begins the script and its arguments.
-
-    Raises
-    ------
-    SystemExit
-        After a message, for unknown options, and after --help and --version.
-    """
+    """Read our own options, as argparse does; the first word that is none begins the script and its arguments."""
     parser = _parser(version)
     own: list[str] = []
     rest = list(arguments)

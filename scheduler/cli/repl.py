@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 
 
 def interact(module: types.ModuleType, names: dict[str, Any]) -> None:
-    """Read and run commands until the user leaves.
-
-    Parameters
-    ----------
-    module : module
-        The module `__main__`, in which commands run.
-    names : dict
-        What they find there from the start.
-    """
+    """Read and run commands in the module `__main__`, with some names from the start, until the user leaves."""
     module.__dict__.update(names)
     banner = f"{cluster()!r}\n{', '.join(names)} imported; Ctrl-C stops a computation, Ctrl-D leaves"
     try:

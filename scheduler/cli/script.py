@@ -47,18 +47,11 @@ def execute(
     names: Callable[[], dict[str, Any]],
     report: Callable[[BaseException], None] | None = None,
 ) -> int:
-    """Start the cluster, run the words, and return the exit status. Exceptions are printed as by Python.
+    """Start the cluster, run the words, and return the exit status.
 
-    Parameters
-    ----------
-    words : list of str
-        Script and arguments, or "-m", "-c" and theirs; none for a prompt.
-    start : callable
-        Starts the cluster. It is called when sys.path is set, which ranks take over.
-    names : callable
-        Returns what a prompt has from the start.
-    report : callable, optional
-        Prints an exception that the words don't catch; None: as Python does.
+    The words are script and arguments, or "-m", "-c" and theirs; none for a prompt, which has `names` from the start.
+    `start` is called when sys.path is set, which ranks take over. `report` prints an exception that the words don't
+    catch; None: as Python does.
     """
     try:
         _place(words)

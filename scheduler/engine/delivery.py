@@ -25,15 +25,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Delivery:
-    """Hands chunks that are to be gathered to jobs.
-
-    Parameters
-    ----------
-    ledger, transport, local : Ledger, Transport, Rank
-        The engine's.
-    fail : callable
-        Is told of tasks that can't be read, and why; from any thread.
-    """
+    """Hands chunks that are to be gathered to jobs; `fail` is told, from any thread, why tasks can't be read."""
 
     def __init__(
         self,

@@ -88,19 +88,7 @@ LONGEST_WAIT = 3600.0
 
 
 class Engine:
-    """Drives a ledger over a transport; see the module's docstring.
-
-    Parameters
-    ----------
-    transport : Transport
-        Of rank 0.
-    arenas, threads : sequence of int
-        Bytes and compute threads of each rank.
-    heartbeat : float
-        Seconds of silence after which a rank is looked at.
-    spill_folder : str or None
-        Where rank 0's spill files go.
-    """
+    """Drives a ledger over rank 0's transport; see the module's docstring."""
 
     def __init__(
         self,

@@ -58,12 +58,7 @@ class _Pending:
 class Spiller:
     """Makes room; what running batches and gangs read stays where it is.
 
-    Parameters
-    ----------
-    ledger, transport : Ledger, Transport
-        The engine's.
-    send, recall, fail : callable
-        What the engine has ranks do, takes back from them, and gives up: `Engine.send`, `recall` and `fail`.
+    What the engine has ranks do, takes back from them and gives up are `send`, `recall` and `fail`.
     """
 
     def __init__(

@@ -83,13 +83,7 @@ class GangRun:
 
 
 class Gangs:
-    """The gangs of a ledger: which may begin, which run, and who sits where.
-
-    Parameters
-    ----------
-    ranks : int
-        How many there are.
-    """
+    """The gangs of a ledger: which may begin, which run, and who sits where."""
 
     def __init__(self, ranks: int) -> None:
         self.records: dict[StageRecord, None] = {}

@@ -41,13 +41,7 @@ if TYPE_CHECKING:
 
 
 class Ledger:
-    """All stages, in an order in which inputs come before their readers.
-
-    Parameters
-    ----------
-    arenas, threads : sequence of int
-        Bytes and compute threads of each rank.
-    """
+    """All stages, in an order in which inputs come before their readers; `arenas` are the bytes of each rank's."""
 
     def __init__(self, arenas: Sequence[int], threads: Sequence[int]) -> None:
         self.threads = list(threads)
@@ -110,15 +104,10 @@ class Ledger:
         reads: Mapping[str, Reads] | None = None,
         stop: Callable[[], bool] = never,
     ) -> list[Stage]:
-        """Enter stages that aren't known yet, and return them.
+        """Enter stages that aren't known yet, and return them; Stopped is raised when `stop` says so.
 
         `in_place` says whether data in the driver's memory can be read where it lies (else ranks are fed). `reads` may
         have what stages read, found beforehand for inputs of the sizes that it names.
-
-        Raises
-        ------
-        Stopped
-            When `stop` says so.
         """
         new: list[Stage] = []
         for stage in stages:
@@ -246,10 +235,7 @@ class Ledger:
     def plan(self, stop: Callable[[], bool] = never) -> int:
         """Find what has to run so that what is newly wanted is stored; return how many tasks that are.
 
-        Raises
-        ------
-        Stopped
-            When `stop` says so. What was wanted must be taken back at once then.
+        Stopped is raised when `stop` says so: what was wanted must be taken back at once then.
         """
         if self.only_gangs:
             self._before = [arena.used for arena in self.arenas]

@@ -41,12 +41,8 @@ def demand(
     `LOST` become `WAITING`, and what these read is needed, too. The walk ends at tasks that are `STORED`, and at those
     that are planned already: `WAITING`, `READY` or `RUNNING`.
 
-    `need` is used up, `active` gets the records. Readers come before their inputs.
-
-    Raises
-    ------
-    Stopped
-        When `stop` says so.
+    `need` is used up, `active` gets the records. Readers come before their inputs. Stopped is raised when `stop` says
+    so.
     """
     fresh: dict[StageRecord, Index] = {}
     begun: list[StageRecord] = []

@@ -59,16 +59,10 @@ class Slabs:
                 self.arenas[int(rank)].give(offset, nbytes)
 
     def lend(self, number: int, read: Iterable[tuple[int, int]], own: Iterable[tuple[int, int, int]]) -> None:
-        """Keep what a batch reads and writes until it has ended, though nobody waits for it.
+        """Keep what batch `number` reads and writes until it has ended, though nobody waits for it: `restore` is told.
 
-        Parameters
-        ----------
-        number : int
-            The batch's; `restore` is told when it has ended.
-        read : iterable of (int, int)
-            Ranks and offsets of slabs in arenas; what is in files stays as long as it is mapped.
-        own : iterable of (int, int, int)
-            Ranks, offsets and bytes of what it writes.
+        `read` has ranks and offsets of slabs in arenas; what is in files stays as long as it is mapped. `own` has
+        ranks, offsets and bytes of what it writes.
         """
         self._strays[number] = places = list(read)
         for place in places:

@@ -142,17 +142,7 @@ class _Output:
 
 
 class Display:
-    """A bar that is drawn over, and erased at the end; from any thread.
-
-    Parameters
-    ----------
-    setting : str
-        "auto", "on" or "off".
-    delay : float
-        Seconds before anything is shown.
-    unit : str
-        What is counted.
-    """
+    """A bar that is drawn over, after a delay in seconds, and erased at the end; from any thread."""
 
     def __init__(self, setting: str, delay: float, unit: str) -> None:
         self._show: bool | None = None

@@ -47,26 +47,14 @@ def spread_over_cores() -> tuple[int, int]:
 
 
 def read_ranks(operation: str, ranks: int | str) -> tuple[int, int]:
-    """Return how many ranks are asked for, and how many threads each has, where "auto" says so; else 1.
-
-    Raises
-    ------
-    ArgumentError
-        It is neither a positive integer nor "auto".
-    """
+    """Return how many ranks are asked for, and how many threads each has, where "auto" says so; else 1."""
     if isinstance(ranks, str) and ranks == "auto":
         return spread_over_cores()
     return check_integer(operation, "ranks", ranks, 1, expected="a positive integer or 'auto'"), 1
 
 
 def read_bytes(operation: str, argument: str, value: int | str) -> int:
-    """Return a number of bytes: an integer, or text with a unit.
-
-    Raises
-    ------
-    ArgumentError
-        It is none.
-    """
+    """Return a number of bytes: an integer, or text with a unit; what is none is an ArgumentError."""
     try:
         return parse_bytes(value)
     except (ValueError, TypeError) as error:
@@ -80,13 +68,7 @@ def usable_memory() -> int:
 
 
 def refuse_larger(operation: str, nbytes: int, argument: str = "shape") -> None:
-    """Raise where something can't be held by this node's memory, whatever else is there.
-
-    Raises
-    ------
-    OutOfMemory
-        It is larger.
-    """
+    """Raise OutOfMemory where something can't be held by this node's memory, whatever else is there."""
     most = usable_memory()
     if nbytes > most:
         raise OutOfMemory(
@@ -104,15 +86,7 @@ def arena_bytes(ranks_on_node: int) -> int:
 
 
 def read_memory(operation: str, memory: int | str | None, ranks_on_node: int) -> int:
-    """Return the bytes of an arena: what is asked for, or is set, or a share of what the node's ranks may use.
-
-    Raises
-    ------
-    ArgumentError
-        It is no number of bytes, or too few.
-    OutOfMemory
-        A process may not map so much.
-    """
+    """Return the bytes of an arena: what is asked for, or is set, or a share of what the node's ranks may use."""
     memory = memory if memory is not None else config.memory
     if memory is None:
         return arena_bytes(ranks_on_node)
@@ -142,13 +116,7 @@ def check_memory(operation: str, arena: int, ranks_here: int) -> None:
 
 
 def check_spill_folder(operation: str, folder: str | None) -> None:
-    """Raise where spill files can't be written.
-
-    Raises
-    ------
-    ConfigError
-        The folder isn't there, or can't be written to.
-    """
+    """Raise ConfigError where spill files can't be written."""
     if folder is not None and not (os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)):
         why = "can't be written to" if os.path.isdir(folder) else "is no folder"
         raise ConfigError(f"{operation}: setting 'spill_dir' is {folder!r}, which {why}")

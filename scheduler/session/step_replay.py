@@ -23,15 +23,7 @@ _numbers = itertools.count()
 
 
 class Repeated:
-    """Expressions over inputs that change, ready to be run.
-
-    Parameters
-    ----------
-    roots : sequence of Expr
-        What is made each time; none of them is one of the inputs.
-    inputs : set of str
-        The tokens of what is given each time.
-    """
+    """Expressions over inputs that change, by their tokens, ready to be run; none of the roots is one of the inputs."""
 
     def __init__(self, roots: Sequence[Expr], inputs: set[str]) -> None:
         self.targets = list(dict.fromkeys(root.token for root in roots))

@@ -88,13 +88,7 @@ class _Store:
 
 
 class Spaces:
-    """The spaces of a cluster.
-
-    Parameters
-    ----------
-    engine : Engine
-        Its engine.
-    """
+    """The spaces of a cluster."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine

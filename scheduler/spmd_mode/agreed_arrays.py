@@ -55,17 +55,7 @@ class LedArray:
 
 
 class AgreedArray(SharedArray):
-    """A shared array as a rank's script has it; see the module.
-
-    Parameters
-    ----------
-    layout : PageLayout
-        As rank 0 has made it.
-    session : MemberSession
-        The script's.
-    pin : object
-        What keeps it.
-    """
+    """A shared array as a rank's script has it, as long as `pin` keeps it; see the module."""
 
     def __init__(self, layout: PageLayout, session: MemberSession, pin: object) -> None:
         self._layout, self._session, self._pin = layout, session, pin

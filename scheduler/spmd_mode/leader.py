@@ -46,13 +46,7 @@ PAUSE = 0.01
 
 
 class Leader:
-    """Compares what ranks ask for, and has the engine do it; see the package's docstring.
-
-    Parameters
-    ----------
-    session : Session
-        The engine's.
-    """
+    """Compares what ranks ask for, and has the engine do it; see the package's docstring."""
 
     def __init__(self, session: Session) -> None:
         self.session = session

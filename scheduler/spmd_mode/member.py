@@ -69,21 +69,7 @@ def _is_complete(engine: Engine, token: str) -> bool:
 
 
 class MemberSession(Session):
-    """A session whose computations are collective.
-
-    Parameters
-    ----------
-    rank : Rank
-        This process's.
-    arenas : sequence of int
-        Bytes of each rank's.
-    threads : int
-        Compute threads of a rank.
-    comm : object
-        The script's own communicator.
-    leader : Leader, optional
-        On rank 0.
-    """
+    """A session whose computations are collective; rank 0's has the `leader`."""
 
     def __init__(self, rank: Rank, arenas: Sequence[int], threads: int, comm: Any, leader: Leader | None) -> None:
         self._rank, self._comm, self._leader = rank, comm, leader

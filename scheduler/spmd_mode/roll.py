@@ -40,15 +40,7 @@ class CollectiveCall:
 
 
 class Roll:
-    """Who has come; from any thread.
-
-    Parameters
-    ----------
-    size : int
-        Number of ranks.
-    limit : callable
-        Returns the seconds after which a rank that is late is an error.
-    """
+    """Who has come, from any thread; `limit` returns the seconds after which a rank that is late is an error."""
 
     def __init__(self, size: int, limit: Callable[[], float]) -> None:
         self._living = set(range(size))

@@ -126,13 +126,7 @@ class ArrayArgument:
         return int(record.owner[task]), self.expr.grid.largest * self.expr.dtype.itemsize
 
     def place(self, engine: Engine) -> MissingArgument:
-        """Return how a rank finds the chunks now.
-
-        Raises
-        ------
-        NotYet
-            Not all are there.
-        """
+        """Return how a rank finds the chunks now; or raise NotYet."""
         if engine.shared and self.block is None:
             return ComputedArray(self.session, self.expr)
         kept: Any = self.pin or self.expr.pin

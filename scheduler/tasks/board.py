@@ -46,14 +46,7 @@ class RankCores:
 class Board:
     """Which tasks there are, and where they run; see the module's docstring.
 
-    Parameters
-    ----------
-    cores : sequence of int
-        Of each rank; rank 0 is the driver's process.
-    memory : sequence of int
-        Bytes that tasks may ask for on each rank.
-    find_holder : callable
-        Of an argument that lies with ranks: the rank, and how many bytes.
+    `find_holder` returns of an argument that lies with ranks the rank, and how many bytes.
     """
 
     def __init__(

@@ -121,13 +121,7 @@ class Dispatcher:
         return futures
 
     def find_parent(self, number: int, run: int) -> TaskRecord:
-        """Return a task that submits others; under the lock.
-
-        Raises
-        ------
-        ClusterError
-            That run of it doesn't count any more.
-        """
+        """Return a task that submits others, or raise where that run of it doesn't count any more; under the lock."""
         parent = self.board.find(number, run)
         if parent is None:
             raise ClusterError("submit: the task that submits was cancelled, or is run again elsewhere")

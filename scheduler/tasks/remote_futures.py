@@ -67,15 +67,7 @@ class RemoteFuture:
 
 
 class RemoteFutures:
-    """Answers tasks on other ranks that submit tasks.
-
-    Parameters
-    ----------
-    dispatcher : Dispatcher
-        What runs them.
-    calls : Calls
-        The driver's.
-    """
+    """Answers tasks on other ranks that submit tasks."""
 
     def __init__(self, dispatcher: Dispatcher, calls: Calls) -> None:
         self._dispatcher, self._calls = dispatcher, calls

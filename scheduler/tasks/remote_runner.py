@@ -52,13 +52,7 @@ def remote_runner(rank: Rank) -> RemoteRunner:
 
 
 class RemoteRunner:
-    """Has the driver run tasks, and keeps the futures that tasks of this rank have of these; see `Runner`.
-
-    Parameters
-    ----------
-    rank : Rank
-        Not the driver's.
-    """
+    """Has the driver run tasks, and keeps the futures that tasks of this rank have of these; see `Runner`."""
 
     def __init__(self, rank: Rank) -> None:
         self._rank, self._calls = rank, rank.calls

@@ -34,10 +34,6 @@ class PlacedSnapshots:
 
     A call sees an array as it is when the call is submitted, as if it were pickled then: one whose bytes have changed
     since is placed anew. A snapshot is forgotten with the memory that it was taken of.
-
-    Parameters
-    ----------
-    dispatcher : Runner
     """
 
     def __init__(self, dispatcher: Runner) -> None:

@@ -57,13 +57,7 @@ class CommunicatorMaker(Protocol):
     """Makes communicators for gangs."""
 
     def join(self, order: GangOrder) -> list[Any]:
-        """Return the communicators of this rank's members; collective over all ranks.
-
-        Raises
-        ------
-        Unmet
-            There is none.
-        """
+        """Return the communicators of this rank's members, or raise Unmet; collective over all ranks."""
         ...
 
     def give_up(self) -> None:
@@ -258,13 +252,7 @@ class GangThreads:
         return bool(is_loss) or (is_loss is None and batch in self._recalled)
 
     def _run(self, run: Run, reader: BatchReader, comms: list[Any]) -> bytes:
-        """Run the members of this rank, each with its own tasks; return what they returned, pickled.
-
-        Raises
-        ------
-        BlockError
-            A member has raised; the block is the member's number.
-        """
+        """Run this rank's members, each with its own tasks; return what they return, pickled, or raise one's error."""
         stage = reader.stage
         gang = stage.gang
         assert gang is not None

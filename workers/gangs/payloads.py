@@ -14,12 +14,7 @@ _CONSTANT |= {x for x in set(np.sctypeDict.values()) if not issubclass(x, np.voi
 class Frozen:
     """An object that was passed by value.
 
-    Attributes
-    ----------
-    value
-        The object itself where it can't change, a copy of an array, or a pickle.
-    pickled
-        Whether `value` is a pickle.
+    `value` is the object itself where it can't change, a copy of an array, or, where it is `pickled`, a pickle.
     """
 
     __slots__ = ("pickled", "value")

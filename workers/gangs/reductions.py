@@ -29,17 +29,7 @@ def _maxloc(x: Any, y: Any) -> Any:
 
 @dataclass(frozen=True)
 class Operation:
-    """How two contributions become one.
-
-    Attributes
-    ----------
-    name
-        What messages call it.
-    scalar
-        Its function of two objects.
-    ufunc
-        Its function of two arrays; None where there is none.
-    """
+    """How two contributions become one: objects by `scalar`, arrays by `ufunc` where there is one."""
 
     name: str
     scalar: Callable[[Any, Any], Any]

@@ -28,19 +28,7 @@ MOST = 1 << 25
 
 
 class Buffers(threading.local):
-    """Each thread's buffers, by names.
-
-    Parameters
-    ----------
-    most : int
-        Bytes of one buffer that are kept, at most.
-    least : int
-        Bytes below which memory isn't worth keeping.
-    total : int, optional
-        Bytes of all buffers of a thread, at most; as many as it asks for where it isn't given.
-    begin : int
-        Bytes that a buffer has at the least.
-    """
+    """Each thread's buffers, by names: of `least` to `most` bytes each, `total` in all, and none below `begin`."""
 
     def __init__(self, most: int, least: int = 0, total: int | None = None, begin: int = 0) -> None:
         self.most, self.least, self.total, self.begin = most, least, total, begin

@@ -26,13 +26,7 @@ _ROOMS: dict[str, int] = {}
 def kernel(*names: str, room: int = 1, in_place: bool = False) -> Callable[[F], F]:
     """Name a kernel, which fills `out`, as programs do.
 
-    Parameters
-    ----------
-    *names : str
-    room : int
-        How many arrays of a tile's size it makes beside the result.
-    in_place : bool
-        Whether it may go into `IN_PLACE`.
+    Beside the result it makes `room` arrays of a tile's size; `in_place` says whether it may go into `IN_PLACE`.
     """
 
     def register(function: F) -> F:

@@ -15,17 +15,9 @@ Array = np.ndarray[Any, Any]
 
 
 def generate(source: Source, shape: tuple[int, ...], origin: Array, out: Array) -> None:
-    """Fill `out` (blocks, *extents) with a source's elements.
+    """Fill `out` (blocks, *extents), C-contiguous, with a source's elements; `shape` is the source's own.
 
-    Parameters
-    ----------
-    source : Source
-    shape : tuple of int
-        The source's own shape.
-    origin : array of int64, (blocks, ndim)
-        Position of each block's first element.
-    out : array
-        C-contiguous; all blocks have one shape.
+    `origin` (blocks, ndim) has the position of each block's first element.
     """
     source, shape, origin, extents = unshift(source, shape, origin, out.shape[1:])
     out = out.reshape(len(out), *extents)

@@ -19,10 +19,7 @@ def usual_warnings() -> np.errstate:
 def plain(name: str, made: Any) -> Array:
     """Return what a user's function returned as an array.
 
-    Raises
-    ------
-    ArgumentError
-        When it is None, which NumPy would take for NaN, or a masked array, whose mask would be lost.
+    None, which NumPy would take for NaN, and a masked array, whose mask would be lost, are an ArgumentError.
     """
     if made is None:
         raise ArgumentError(f"{name}: the function returned None; expected an array: does it end with return?")
@@ -37,13 +34,9 @@ def plain(name: str, made: Any) -> Array:
 def check_kept(name: str, made: Array, dtype: np.dtype[Any], where: str = "", advice: str = "") -> None:
     """Raise where the operation was made with a dtype that can't hold what a function returned.
 
-    Sizes within a kind may differ, as with NumPy's rule "same_kind", and integers be without a sign; text must fit.
-    `advice` says how to name the dtype, where that is no `dtype=`.
-
-    Raises
-    ------
-    DTypeError
-        When a part would be lost: what follows the point, the imaginary part, the end of a text.
+    Sizes within a kind may differ, as with NumPy's rule "same_kind", and integers be without a sign; text must fit, and
+    neither what follows the point nor the imaginary part may be lost. `advice` says how to name the dtype, where that
+    is no `dtype=`.
     """
     if made.dtype.names is not None and made.dtype.names == dtype.names:
         for field in made.dtype.names:

@@ -32,14 +32,7 @@ RARELY = 50
 
 
 class Excess:
-    """Looks at what is in use while users' functions run.
-
-    Parameters
-    ----------
-    rank : int
-    stages : mapping of str to Stage
-        Those that the rank knows, by token.
-    """
+    """Looks at what is in use while users' functions run; `stages` are those that the rank knows, by token."""
 
     def __init__(self, rank: int, stages: Mapping[str, Stage]) -> None:
         self._rank, self._stages = rank, stages

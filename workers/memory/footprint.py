@@ -48,12 +48,8 @@ PLANS = 64
 class Work:
     """What one task takes beside its slab, at most, in bytes.
 
-    Attributes
-    ----------
-    passing : int
-        What is let go of when the task has ended.
-    kept : Counter of str
-        What its thread keeps for later tasks, by the kind of buffer.
+    What is `passing` is let go of when the task has ended; its thread keeps the rest for later tasks, by kinds of
+    buffers.
     """
 
     passing: int
@@ -67,11 +63,7 @@ class Work:
 def task_work(stage: Stage, sources: Mapping[str, HostData]) -> Work:
     """Return the most that one task of a stage takes beside its slab.
 
-    Parameters
-    ----------
-    stage : Stage
-    sources : mapping of str to HostData
-        What the user handed in, by token, as far as the stage reads it.
+    `sources` has what the user handed in, by token, as far as the stage reads it.
     """
     if stage.data is not None:
         return Work(2 * _block(stage.grid, stage.dtype.itemsize))

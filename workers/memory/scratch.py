@@ -42,13 +42,7 @@ UNIFORM = ("random", "uniform", "integers", "permutation")
 def tile_scratch(stage: Stage, sources: Mapping[str, HostData], tile: int) -> Counter[str]:
     """Return the bytes that a thread keeps of what a stage's tasks take, by the kind of buffer.
 
-    Parameters
-    ----------
-    stage : Stage
-    sources : mapping of str to HostData
-        What the user handed in, by token.
-    tile : int
-        Elements of a tile.
+    `sources` has what the user handed in, by token; tiles have so many elements.
     """
     scratch: Counter[str] = Counter()
     for last in _roots(stage):

@@ -36,14 +36,8 @@ DIRECT = getattr(os, "O_DIRECT", 0)
 class SpillFile:
     """Slabs written to one nameless file: `offsets` says where each begins in the mapping `memory`.
 
-    Parameters
-    ----------
-    folder : str or None
-        Where the file lies; None: the system's temporary directory.
-    slabs : sequence of numpy.ndarray
-        Bytes.
-    cached : bool
-        Whether the kernel's cache may keep what is written.
+    It lies in a folder, or the system's temporary directory; the kernel's cache may keep what is written if it is
+    `cached`.
     """
 
     def __init__(self, folder: str | None, slabs: Sequence[Bytes], cached: bool = True) -> None:

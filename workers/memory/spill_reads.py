@@ -60,16 +60,7 @@ ahead = Ahead()
 class SpillReads:
     """The parts of spill files that a batch reads, as they are mapped.
 
-    Parameters
-    ----------
-    run : Run
-        The command.
-    reader : BatchReader
-        What gets the pieces.
-    fits : bool
-        Whether the kernel's cache may keep what is read.
-    path : callable
-        Returns where a spill file is opened, of (owner, source).
+    `fits`: the kernel's cache may keep what is read. `path` returns where a spill file is opened, of (owner, source).
     """
 
     def __init__(self, run: Run, reader: BatchReader, fits: bool, path: Callable[[int, int], str]) -> None:

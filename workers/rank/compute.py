@@ -41,16 +41,7 @@ class ComputeThread:
 class ComputeThreads:
     """Threads that run batches.
 
-    Parameters
-    ----------
-    transport : Transport
-        The rank's.
-    count : int
-        How many run at once.
-    run : callable
-        `run(batch, slot)` returns what came of a batch; None: it was given back before.
-    emit : callable
-        Takes events.
+    `run(batch, slot)` returns what came of a batch; None: it was given back before. `emit` takes events.
     """
 
     def __init__(

@@ -52,13 +52,7 @@ def run_task(stage: Stage, task: int, reader: BatchReader, target: Target) -> No
 
 
 def run_blocks(stage: Stage, run: Index, reader: BatchReader, target: Target) -> None:
-    """Compute consecutive blocks of a stage's result.
-
-    Raises
-    ------
-    BlockError
-        When a kernel or a user's function raises.
-    """
+    """Compute consecutive blocks of a stage's result; what a kernel or a user's function raises is a BlockError."""
     level = stage.program.level
     grouped = level is not None and math.prod(stage.groups) > 1
     for frame in ([b] for b in run) if grouped else _frames(stage, run, reader):

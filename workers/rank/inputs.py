@@ -27,18 +27,7 @@ if TYPE_CHECKING:
 class BatchInputs:
     """Fetches or reads the pieces of a batch that can't be read in place, then starts it. On the rank's I/O thread.
 
-    Parameters
-    ----------
-    rank : Rank
-        Whose batch it is.
-    run : Run
-        The command.
-    reader : BatchReader
-        What gets the pieces.
-    remote : set of (int, int)
-        Which (input, task) lie where they can't be read in place.
-    slow : set of int
-        Which inputs are sources that I/O threads read.
+    `remote` says which (input, task) lie where they can't be read in place, `slow` which inputs I/O threads read.
     """
 
     def __init__(

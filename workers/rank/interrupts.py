@@ -57,15 +57,8 @@ class Interrupted(BaseException):
 class interruptible:
     """A context in which this thread can be interrupted; it has no frame of its own in tracebacks.
 
-    Parameters
-    ----------
-    number : int
-        What it computes: a batch, or a task.
-
-    Raises
-    ------
-    Interrupted
-        By `interrupt`, now or before; where that comes while the context is left, too.
+    What it computes has a number: that of a batch, or a task. `interrupt` has it raise Interrupted, called now or
+    before; where that comes while the context is left, too.
     """
 
     __slots__ = ("_number",)

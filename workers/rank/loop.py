@@ -88,14 +88,8 @@ def work(link: MpiLink) -> NoReturn:
 class IoThread:
     """A rank's I/O loop on a thread of its own, beside a script that the main thread runs.
 
-    The process ends with rank 0, or when rank 0 says stop before the script is over.
-
-    Parameters
-    ----------
-    link : MpiLink
-        The rank's.
-    begun : callable
-        Called with the `Rank` on the thread, before it takes any command.
+    The process ends with rank 0, or when rank 0 says stop before the script is over. `begun` is called with the `Rank`
+    on the thread, before it takes any command.
     """
 
     def __init__(self, link: MpiLink, begun: Callable[[Rank], None]) -> None:

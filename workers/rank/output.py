@@ -22,16 +22,8 @@ def in_task() -> bool:
 class TaskStream:
     """Stands in for a text stream: what tasks write comes out line by line, with the rank's name before.
 
-    All the rest goes to the stream itself, which also has whatever attribute is asked for.
-
-    Parameters
-    ----------
-    stream : text stream
-        What it stands in for.
-    rank : int
-        Whose name the lines bear.
-    deliver : callable, optional
-        Takes the lines of this rank, those of all its threads; without it tasks' lines go to the stream.
+    All the rest goes to the stream itself, which also has whatever attribute is asked for. `deliver` takes the lines of
+    this rank, those of all its threads; without it tasks' lines go to the stream.
     """
 
     def __init__(self, stream: Any, rank: int, deliver: Callable[[str], None] | None = None) -> None:
@@ -90,12 +82,7 @@ def finish_lines() -> None:
 def name_tasks(rank: int, deliver: Callable[[str, str], None] | None = None) -> None:
     """Put the rank's name before what tasks print in this process from now on.
 
-    Parameters
-    ----------
-    rank : int
-        This process's rank.
-    deliver : callable, optional
-        `deliver(stream, text)` takes whatever is printed in this process; "stdout" or "stderr" is the stream.
+    `deliver(stream, text)` takes whatever is printed in this process; "stdout" or "stderr" is the stream.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

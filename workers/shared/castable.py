@@ -12,10 +12,7 @@ from ...graph.errors import BadValue
 def is_castable(operation: str, argument: str, values: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> bool:
     """Tell whether values are of a kind that a dtype takes; of integers their values count, not their type.
 
-    Raises
-    ------
-    BadValue
-        They are integers beyond the dtype's range.
+    Integers beyond the dtype's range are a BadValue.
     """
     if values.dtype.kind not in "iu" or dtype.kind not in "iu":
         return np.can_cast(values.dtype, dtype, "same_kind")

@@ -32,14 +32,7 @@ LIMIT = 60.0
 class HostCopies:
     """How a rank reads what the driver shares, and its copies, from which other ranks of its host read.
 
-    Parameters
-    ----------
-    transport : Transport
-        The rank's.
-    calls : Calls
-        Its questions to others.
-    fetch : callable
-        Reads a region of a rank's memory, for any thread: `Rank.fetch`.
+    `fetch` reads a region of a rank's memory, for any thread: `Rank.fetch`.
     """
 
     def __init__(self, transport: Transport, calls: Calls, fetch: Fetch) -> None:
@@ -54,13 +47,7 @@ class HostCopies:
         return name.map_from(self._transport.peers[0])
 
     def read(self, name: SegmentName) -> Bytes:
-        """Return an object's bytes: in place on the driver's host, else in a copy of this host; from any thread.
-
-        Raises
-        ------
-        ClusterError
-            The driver didn't give them in time.
-        """
+        """Return an object's bytes: in place on the driver's host, else in a copy of this host; from any thread."""
         memory = self.map_own(name)
         while memory is None:
             keeper = find_keeper(self._transport, self._calls)
@@ -76,13 +63,7 @@ class HostCopies:
         return memory
 
     def fetch(self, name: SegmentName) -> Bytes:
-        """Return a copy of this thread's own.
-
-        Raises
-        ------
-        ClusterError
-            The driver didn't give it in time.
-        """
+        """Return a copy of this thread's own, or raise where the driver doesn't give it in time."""
         into, ended, outcomes = np.empty(name.nbytes, np.uint8), threading.Event(), []
 
         def done(ok: bool) -> None:

@@ -37,15 +37,7 @@ def _as_times(numbers: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray
 
 
 def write(value: Any) -> SharedSegment:
-    """Return an object in a new sealed segment.
-
-    Raises
-    ------
-    OSError
-        There is no memory for it.
-    Exception
-        It can't be pickled.
-    """
+    """Return an object in a new sealed segment; OSError where there is no memory, others where it can't be pickled."""
     buffers: list[pickle.PickleBuffer] = []
     head = io.BytesIO()
     _Pickler(head, protocol=5, buffer_callback=buffers.append).dump(value)
@@ -69,13 +61,7 @@ def _begins(index: int, lengths: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def read(memory: Bytes, token: bytes) -> Any:
-    """Return the object that lies in some memory, which must not be written as long as it is used.
-
-    Raises
-    ------
-    ClusterError
-        It is another object's.
-    """
+    """Return the object of a token that lies in some memory, which must not be written as long as it is used."""
     if memory[:TOKEN].tobytes() != token:
         raise ClusterError("a shared object is gone: the driver has let go of it")
     count = int(memory[TOKEN : TOKEN + 8].view(np.int64)[0])

@@ -57,13 +57,7 @@ class SegmentName:
         return f"windrow-{self.kind}-{self.token.hex()}"
 
     def open(self, *, write: bool = False) -> int:
-        """Return a descriptor of this process's own.
-
-        Raises
-        ------
-        OSError
-            The process, or its segment, can't be seen from here.
-        """
+        """Return a descriptor of this process's own; OSError where the process can't be seen from here."""
         path = f"/proc/{self.pid}/fd/{self.descriptor}"
         descriptor = os.open(path, (os.O_RDWR if write else os.O_RDONLY) | _ANY_FILE)
         # What was opened is looked at, since the number may come to mean another file at any moment.
@@ -117,13 +111,7 @@ class SharedSegment:
 
     @property
     def descriptor(self) -> int:
-        """Its descriptor.
-
-        Raises
-        ------
-        OSError
-            It is closed: the number may be another file's by now.
-        """
+        """Its descriptor; OSError where it is closed, since the number may be another file's by now."""
         if not self._end.alive:
             raise OSError(errno.EBADF, f"{self.name.listed} is closed")
         return self.name.descriptor

@@ -31,13 +31,7 @@ class SerialThread:
         self._thread: threading.Thread | None = None
 
     def put(self, work: Callable[[], None]) -> None:
-        """Have something done.
-
-        Raises
-        ------
-        RuntimeError
-            No thread can be started. It is done when the next thing is put in.
-        """
+        """Have something done: where no thread can be started, a RuntimeError, when the next thing is put in."""
         self._works.put(work)
         with self._lock:
             self._start()

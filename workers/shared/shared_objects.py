@@ -128,15 +128,7 @@ class Shared:
 
 
 class Borrowed(Shared):
-    """An object that another process shares, or keeps for all ranks; it stays as long as `pin` does.
-
-    Parameters
-    ----------
-    name : SegmentName
-        The object's.
-    pin : object
-        What keeps it.
-    """
+    """An object that another process shares, or keeps for all ranks; it stays as long as `pin` does."""
 
     def __init__(self, name: SegmentName, pin: object) -> None:
         self._name, self._pin = name, pin
@@ -170,10 +162,7 @@ _keepers: list[Callable[[bytes], None]] = []
 def resolve(name: SegmentName) -> Any:
     """Return the object that a name stands for, in whatever process of the job.
 
-    Raises
-    ------
-    ClusterError
-        This process is no rank of the job, or the object is gone.
+    It is a ClusterError where this process is no rank of the job, or the object is gone.
     """
     note_found(name.token)
     own = _own.get(name.token)
@@ -195,13 +184,7 @@ def resolve(name: SegmentName) -> Any:
 
 
 def read_once(name: SegmentName) -> Any:
-    """Return an object that lies in the driver's memory for this reader alone.
-
-    Raises
-    ------
-    ClusterError, OSError
-        It is not to be had.
-    """
+    """Return an object that lies in the driver's memory for this reader alone, or raise ClusterError or OSError."""
     rank = own_rank()
     if rank is None:
         return read(name.map(), name.token)

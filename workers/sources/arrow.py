@@ -163,14 +163,8 @@ def _over(kind: Any, size: int, buffer: Any, offset: int) -> Any:
 def give(values: Array, owner: object = None) -> Any:
     """Return the elements in C order as a flat Arrow array of `value_type`; not copied where that is `stored_type`.
 
-    What isn't copied keeps `owner` alive.
-
-    Raises
-    ------
-    TypeError
-        When Arrow has no type for the values.
-    BadValue
-        When dates or times are further away than Arrow counts.
+    What isn't copied keeps `owner` alive. Values for which Arrow has no type are a TypeError, dates or times that are
+    further away than it counts a BadValue.
     """
     kind = value_type(values.dtype)
     if kind is None:
@@ -242,14 +236,9 @@ def is_arrow(x: Any) -> bool:
 
 
 def pieces_of(x: Any) -> list[Any]:
-    """Return the pieces of something that has Arrow's PyCapsules, at least one, as Arrow arrays.
+    """Return the pieces of something that has Arrow's PyCapsules, at least one, as Arrow arrays; or raise.
 
     A table, too: its pieces are structs.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When they don't give an array.
     """
     if isinstance(x, arrow().Scalar):
         return [arrow().repeat(x, 1)]
@@ -285,12 +274,8 @@ def find_bytes(values: Any) -> tuple[int, int]:
 def to_numpy(values: Any) -> Array:
     """Return the elements of an Arrow array, in place where the bytes are the same.
 
-    Tensors and lists of a fixed size become axes. Nulls are NaN and NaT in what has these, and 0, False and "" else.
-
-    Raises
-    ------
-    TypeError
-        When no dtype has the values, or lists have nulls.
+    Tensors and lists of a fixed size become axes. Nulls are NaN and NaT in what has these, and 0, False and "" else. A
+    TypeError says that no dtype has the values, or that lists have nulls.
     """
     types, kind = arrow("types"), without_views(values.type)
     values = values if kind == values.type else values.cast(kind)

@@ -13,20 +13,10 @@ if TYPE_CHECKING:
 
 
 def settle_nulls(pieces: list[Any], nulls: str) -> list[Any]:
-    """Return the pieces of an array such that `to_numpy` makes NaN or NaT of nulls, or raise where there are some.
+    """Return the pieces of an array, of one type, such that `to_numpy` makes NaN or NaT of nulls; or raise ValueError.
 
-    Parameters
-    ----------
-    pieces : list of pyarrow.Array
-        The pieces, of one type.
-    nulls : str
-        "raise"; "nan": integers and booleans with nulls are cast to float64; or "zero": nulls become NaN and NaT where
-        the type has these, and 0, False and "" else.
-
-    Raises
-    ------
-    ValueError
-        When there are nulls that mustn't be there, or that are of a type without NaN.
+    `nulls` is "raise"; "nan": integers and booleans with nulls are cast to float64; or "zero": nulls become NaN and NaT
+    where the type has these, and 0, False and "" else.
     """
     count = 0 if nulls == "zero" else sum(map(count_nulls, pieces))
     if count and nulls != "nan":
@@ -72,10 +62,7 @@ def mask_nulls(values: Any) -> Array:
 def _make_nan(pieces: list[Any]) -> list[Any]:
     """Return pieces with nulls only where the type has NaN or NaT; integers and booleans are cast where there are some.
 
-    Raises
-    ------
-    ValueError
-        When there are nulls of a type that has none, and can't be cast to one.
+    Nulls of a type that has none, and can't be cast to one, are a ValueError.
     """
     types, kind, count = arrow("types"), pieces[0].type, sum(map(count_nulls, pieces))
     if not count or types.is_null(kind):

@@ -93,16 +93,7 @@ class OpenFile:
     def read(self, dtype: np.dtype[Any], offset: int, strides: Sequence[int], picks: Picks) -> Array:
         """Return elements of a strided array in the file, and make sure that the file is still what it was.
 
-        Parameters
-        ----------
-        dtype
-            Of the elements.
-        offset
-            Of the array's first element in the file, in bytes.
-        strides
-            Of the array, in bytes, none of them negative.
-        picks
-            Which positions along each axis.
+        The offset of the first element and the strides, none of them negative, are in bytes.
         """
         array = elements(self, dtype, offset, strides, picks)
         self.stamp.check()

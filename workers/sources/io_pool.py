@@ -37,13 +37,9 @@ def read_soon(act: Callable[[], None]) -> None:
 class Reading:
     """A piece of a source that is being read, or has been; each batch that needs it refers to it.
 
-    Attributes
-    ----------
-    outcome : numpy.ndarray or BaseException
-        The piece, or the exception; set before those that wait are notified.
-    void : bool
-        Whether the outcome can't be used: all batches had been recalled before it was read, or reading it failed. Later
-        batches have the piece read anew, even if the traceback of an error keeps this object alive.
+    `outcome`, the piece or the exception, is set before those that wait are notified. It is `void` where it can't be
+    used: all batches had been recalled before it was read, or reading it failed. Later batches have the piece read
+    anew, even if the traceback of an error keeps this object alive.
     """
 
     __slots__ = ("__weakref__", "_waiting", "outcome", "void")

@@ -55,13 +55,7 @@ class StepText:
         self.scratch = [n for n in self.layout.held if n not in self.plan.outs]
 
     def write(self) -> str:
-        """Return the text.
-
-        Raises
-        ------
-        NotCompilable
-            When the plan has a part that compiled kernels don't take.
-        """
+        """Return the text, or raise NotCompilable."""
         self.body = _Functions()
         functions, calls = [], []
         for number in self.layout.held:

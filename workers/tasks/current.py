@@ -23,20 +23,7 @@ def current_task() -> Current | None:
 
 
 class Current:
-    """A task that runs.
-
-    Parameters
-    ----------
-    service : TaskService
-        What runs it.
-    order : TaskOrder
-        The task, and which attempt.
-
-    Attributes
-    ----------
-    needs : dict
-        Arguments that its pickle names by number, while that is read.
-    """
+    """A task that runs; `needs` has the arguments that its pickle names by number, while that is read."""
 
     __slots__ = ("_waits", "needs", "order", "service")
 

@@ -28,13 +28,7 @@ LARGE = 1 << 18
 
 
 class Lending:
-    """Lends results; of who has them.
-
-    Parameters
-    ----------
-    calls : Calls
-        The rank's.
-    """
+    """Lends results; of who has them."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -73,12 +67,7 @@ class Lending:
 def fetch(rank: Rank, other: int, number: int) -> Any:
     """Return the result of a task by its number, from the rank that has it.
 
-    Raises
-    ------
-    Unpicklable
-        It can't leave that rank.
-    ClusterError
-        That rank is lost, or has it no more.
+    Unpicklable: it can't leave that rank. ClusterError: that rank is lost, or has it no more.
     """
     near = rank.transport.peers[other].same_node
     result = rank.calls.ask(other, FetchResult(number, near), LIMIT)

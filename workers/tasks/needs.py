@@ -101,13 +101,7 @@ class Made:
         return value if self.writable else protected(value)
 
     def bring(self, rank: Rank) -> Any:
-        """Return the result itself where it is here, else a copy of one's own.
-
-        Raises
-        ------
-        Unread
-            It isn't where it was.
-        """
+        """Return the result itself where it is here, else a copy of one's own; or raise Unread."""
         is_here, value = rank.tasks.find(self.number)
         if is_here:
             return value

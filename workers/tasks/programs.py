@@ -43,15 +43,7 @@ before_end.append(stop_all)
 
 
 def run_program(words: Sequence[str], **options: Any) -> str:
-    """Run a program; return what it wrote to its standard output.
-
-    Raises
-    ------
-    MissingFile
-        There is no such program.
-    subprocess.CalledProcessError
-        It didn't end with status 0.
-    """
+    """Run a program; return its standard output, or raise MissingFile, or CalledProcessError for a status."""
     try:
         program = subprocess.Popen(
             words,

@@ -58,15 +58,7 @@ MOST_WAITING = 2000
 
 
 class TaskService:
-    """Runs tasks, and keeps what they return.
-
-    Parameters
-    ----------
-    rank : Rank
-        Whose tasks they are.
-    threads : int
-        How many run at once.
-    """
+    """Runs tasks, so many at once, and keeps what they return."""
 
     def __init__(self, rank: Rank, threads: int) -> None:
         self.rank, self._calls = rank, rank.calls
@@ -186,10 +178,7 @@ class TaskService:
     def set_aside(self, order: TaskOrder) -> None:
         """Have another thread take the place of a task that begins to wait for others; by its thread.
 
-        Raises
-        ------
-        ClusterError
-            Too many wait already; no thread is to be had; the cluster is closed.
+        A ClusterError says that too many wait already, no thread is to be had, or the cluster is closed.
         """
         with self._lock:
             if self._is_at(order):

@@ -51,15 +51,7 @@ class Recalled(ClusterError):
 
 @dataclass(frozen=True)
 class Question(Generic[Received]):
-    """A message, for what serves its class.
-
-    Attributes
-    ----------
-    rank : int
-        Who asks.
-    message : RankMessage
-        What it says.
-    """
+    """A message, with the rank that asks, for what serves its class."""
 
     rank: int
     message: Received
@@ -85,13 +77,7 @@ class PendingQuestion(Generic[Reply]):
         self._error: BaseException | None = None
 
     def result(self, limit: float | None = LIMIT) -> Reply:
-        """Wait for the answer, and return it; see `Calls.ask`.
-
-        Raises
-        ------
-        WaitTimeout
-            It isn't there within so many seconds. It may be waited for again.
-        """
+        """Wait for the answer, and return it; see `Calls.ask`. After a WaitTimeout it may be waited for again."""
         end = math.inf if limit is None else time.monotonic() + limit
         while not self._ended.wait(max(0.0, min(LOOK, end - time.monotonic()))):
             if time.monotonic() >= end:
@@ -110,13 +96,7 @@ class PendingQuestion(Generic[Reply]):
 
 
 class Calls:
-    """A rank's questions to others, and its answers to theirs.
-
-    Parameters
-    ----------
-    transport : Transport
-        The rank's.
-    """
+    """A rank's questions to others, and its answers to theirs."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport, self.rank = transport, transport.rank
@@ -171,12 +151,8 @@ class Calls:
     def ask(self, rank: int, message: RankMessage[Reply], limit: float | None = LIMIT) -> Reply:
         """Return a rank's answer; it may be the own one. Not to be called on the I/O thread.
 
-        Raises
-        ------
-        ClusterError
-            The rank is lost, or hasn't answered within so many seconds; the cluster is closed.
-        Exception
-            What was raised there.
+        A ClusterError says that the rank is lost, hasn't answered within so many seconds, or that the cluster is
+        closed. What was raised there is raised.
         """
         pending = self.begin(rank, message)
         try:
@@ -347,13 +323,7 @@ def fall_back(default: Callable[[], Calls]) -> None:
 
 
 def own_calls() -> Calls:
-    """Return the calls of the rank that this thread, or else this process, computes for.
-
-    Raises
-    ------
-    ClusterError
-        The process is no rank of any cluster.
-    """
+    """Return the calls of the rank that this thread, or else this process, computes for; or raise a ClusterError."""
     rank = computing_rank()
     if rank is not None:
         return rank.calls

@@ -9,13 +9,7 @@ if TYPE_CHECKING:
 
 
 class Lease:
-    """Held by whoever may need a version once more.
-
-    Parameters
-    ----------
-    version : Version
-        Which one.
-    """
+    """Held by whoever may need a version once more."""
 
     def __init__(self, version: Version) -> None:
         self.version = version

@@ -41,15 +41,7 @@ class Version:
 
 
 class Pages:
-    """The present version, and those that somebody may need.
-
-    Parameters
-    ----------
-    layout : PageLayout
-        Shape, dtype, and bytes of a page.
-    idle : callable
-        Asked before a page is copied: has the engine let go of what has ended.
-    """
+    """The present version, and those that somebody may need; `idle` has the engine let go of what has ended."""
 
     def __init__(self, layout: PageLayout, idle: Callable[[], None]) -> None:
         self.layout, self._idle = layout, idle

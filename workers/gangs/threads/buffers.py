@@ -17,17 +17,9 @@ Elements: TypeAlias = "np.ndarray[Any, Any]"
 def elements(call: str, spec: Any, writable: bool, blocks: int = 1) -> Elements:
     """Return what a buffer holds, in place, as an array of one axis.
 
-    Parameters
-    ----------
-    call
-        The operation, for messages.
-    spec
-        What was passed: `array`, `[array, type]`, `[array, count]`, `[array, count, type]`,
-        `[array, (count, displacement), type]` or `[array, count, displacement, type]`.
-    writable
-        Whether it will be received into.
-    blocks
-        For how many members it holds elements, equally many: a count is that for one of them.
+    `spec` is what was passed to a call: `array`, `[array, type]`, `[array, count]`, `[array, count, type]`, `[array,
+    (count, displacement), type]` or `[array, count, displacement, type]`. It holds elements for `blocks` members,
+    equally many: a count is that for one of them.
     """
     if type(spec) is np.ndarray:
         if blocks > 1 and spec.size % blocks:

@@ -17,15 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankGrid:
-    """Ranks in rows, the last axis fastest, as MPI lays them out.
-
-    Attributes
-    ----------
-    dims
-        The number of ranks along each axis.
-    periods
-        Along which axes the first is beside the last.
-    """
+    """Ranks in rows, the last axis fastest, as in MPI; along axes with a period the first is beside the last."""
 
     dims: tuple[int, ...]
     periods: tuple[bool, ...]

@@ -33,17 +33,8 @@ class Deadlock(Revoked):
 class Waitable:
     """What a member can wait for; changed with the group's lock held.
 
-    Attributes
-    ----------
-    context, rank
-        What the communicator's members share, and which of them this is for, its owner.
-    done
-        Whether it is over.
-    busy
-        Whether it has found its partners: another member, which runs, completes it in any case, and uses the owner's
-        buffers until then.
-    error
-        What the owner's call raises.
+    `rank` is the owner's in a context. What is `busy` has found its partners: another member, which runs, completes it
+    in any case, and uses the owner's buffers until then. The owner's call raises `error`.
     """
 
     context: Context
@@ -68,13 +59,7 @@ class Waitable:
 
 
 class Group:
-    """The members of one rank program.
-
-    Parameters
-    ----------
-    size
-        The number of members.
-    """
+    """The members of one rank program."""
 
     def __init__(self, size: int) -> None:
         self.size = size

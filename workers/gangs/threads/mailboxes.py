@@ -28,16 +28,8 @@ EAGER = 65536
 class Context:
     """What a communicator's members share: nothing of one is seen in another.
 
-    Attributes
-    ----------
-    group
-        The threads, which may be more than the communicator's members.
-    members
-        The position in the group of each rank.
-    boxes
-        The messages to each rank.
-    meetings
-        The collective calls that some have begun, by number.
+    The group may have more threads than these members, whose places in it are told. `boxes` has the messages to each
+    rank, `meetings` the collective calls that some have begun, by number.
     """
 
     def __init__(self, group: Group, members: Sequence[int], name: str) -> None:
@@ -96,17 +88,7 @@ class Sending(Waitable):
 
 @dataclass(eq=False, repr=False, slots=True)
 class Receiving(Waitable):
-    """A receive.
-
-    Attributes
-    ----------
-    source, tag
-        Whose messages it takes, and which; None for any.
-    target
-        Where bytes go; None for an object.
-    message
-        What was taken.
-    """
+    """A receive, of an object or into a target; `source` and `tag` of None are any."""
 
     call: str
     source: int | None

@@ -22,16 +22,9 @@ class DealtPlan:
 
 @dataclass(frozen=True, slots=True)
 class MemberCall:
-    """One member's part in a collective call.
+    """One member's part in a collective call, whose name and root are the same for all.
 
-    Attributes
-    ----------
-    name
-        The call and its root, which are the same for all.
-    deposit
-        What the member brings.
-    plan
-        Makes of all deposits, by rank, what each rank gets, or `DealtPlan`. Any member's plan would do.
+    `plan` makes of all deposits, by rank, what each rank gets, or `DealtPlan`. Any member's plan would do.
     """
 
     name: str
@@ -41,17 +34,7 @@ class MemberCall:
 
 @dataclass(eq=False, repr=False, slots=True)
 class MemberPart(Waitable):
-    """A member's part in a collective call that it has begun.
-
-    Attributes
-    ----------
-    number
-        The same for all parts of one call: how many calls there were before it.
-    parts
-        Those of all members, by rank; None for who hasn't come.
-    value
-        What the member gets.
-    """
+    """A member's part in call `number`, beside those of all members, by rank; None for who hasn't come."""
 
     number: int
     call: MemberCall

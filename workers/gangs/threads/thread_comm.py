@@ -414,11 +414,6 @@ def make_comms(n: int) -> list[ThreadComm]:
 
     The thread that has run a member's function calls `comm.finish()`; where the function raises, it calls
     `comm.gang.revoke(error)` before, which ends all members' waits by `Revoked`.
-
-    Parameters
-    ----------
-    n
-        The number of members.
     """
     context = Context(Group(n), range(n), "")
     return [ThreadComm(context, rank) for rank in range(n)]

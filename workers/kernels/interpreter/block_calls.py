@@ -87,13 +87,7 @@ def read_only(block: Array) -> Array:
 
 
 def call_function(value: Call, args: list[Array | list[Array]], stage: Stage, block: int, out: Array) -> Array:
-    """Call a function for one block; return what it returned, which is `out` where it filled that.
-
-    Raises
-    ------
-    ShapeError
-        When what it returns doesn't have the block's shape.
-    """
+    """Call a function for one block; return what it returned, of the block's shape: `out` where it filled that."""
     op = value.op
     keywords: dict[str, Any]
     if isinstance(op, BlockFunction):

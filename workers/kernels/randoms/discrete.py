@@ -161,13 +161,7 @@ def _binomial_log(n: Array, p: Array, m: Array, k: Array) -> Array:
 
 
 def negative_binomial(draws: Draws, n: Array, p: Array) -> Array:
-    """Poisson numbers about gamma numbers.
-
-    Raises
-    ------
-    ArgumentError
-        When a result might not fit an int64.
-    """
+    """Poisson numbers about gamma numbers; ArgumentError where a result might not fit an int64."""
     mean = standard_gamma(draws.at_lane(2), n) * (1.0 - p) / p
     if not (mean <= LARGEST_MEAN).all():
         raise ArgumentError("negative_binomial: argument 'n' is too large or 'p' too small: counts leave int64")

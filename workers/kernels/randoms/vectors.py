@@ -65,10 +65,7 @@ def correlate(z: Array, mean: Array, factor: Array) -> Array:
 def covariance_factor(cov: Array, method: str, check_valid: str, tol: float) -> Array:
     """Return f with f.T @ f = cov, as NumPy finds it.
 
-    Raises
-    ------
-    ArgumentError
-        When cov has negative eigenvalues and `check_valid` is "raise", or with Cholesky's method.
+    Negative eigenvalues of cov are an ArgumentError if `check_valid` is "raise", or with Cholesky's method.
     """
     try:
         if method == "cholesky":

@@ -44,13 +44,7 @@ class Notes:
 
 
 class Guard:
-    """The pipe to this process's janitor.
-
-    Parameters
-    ----------
-    kill_ranks
-        Whether the ranks of this host end with this process, as they do with the driver.
-    """
+    """The pipe to this process's janitor, with which the ranks of this host may end, as they do with the driver."""
 
     def __init__(self, kill_ranks: bool = True) -> None:
         read, self._write = os.pipe()

@@ -38,15 +38,7 @@ def is_stalled() -> bool:
 
 
 class Reach:
-    """When rank 0 was last heard of.
-
-    Parameters
-    ----------
-    limit
-        Seconds of silence that may pass.
-    stalled
-        Tells whether a connection gets nothing through.
-    """
+    """When rank 0 was last heard of, and how many seconds of silence may pass; `stalled` tells of connections."""
 
     def __init__(self, limit: float, stalled: Callable[[], bool] = is_stalled) -> None:
         self.limit = limit

@@ -165,13 +165,7 @@ def _drain(comm: MPI.Comm) -> None:
 
 
 class MpiMeeting:
-    """Makes a rank's communicators; see the module's docstring.
-
-    Parameters
-    ----------
-    comm : MPI.Intracomm
-        Of all ranks. What is made of it here is collective over them.
-    """
+    """Makes a rank's communicators of that of all ranks, collectively; see the module's docstring."""
 
     def __init__(self, comm: MPI.Intracomm) -> None:
         self._first = comm.Dup()

@@ -40,18 +40,10 @@ _BUSY_FOR = 1.0  # after traffic with another host, which cannot ring, look ofte
 
 
 class MpiLink:
-    """A rank's `Transport` over an MPI communicator.
+    """A rank's `Transport` over an MPI communicator of its own; to make it is collective.
 
-    Parameters
-    ----------
-    comm
-        A communicator of this link's own. Creating the link is collective over it.
-    arena_bytes
-        The size of this rank's arena.
-    transport
-        How other ranks' chunks are read: "auto", or "map", "get" or "service" for all.
-    fetch_limit
-        Seconds until a read that gets no answer is given up.
+    `transport` says how other ranks' chunks are read: "auto", or "map", "get" or "service" for all. A read that gets no
+    answer is given up after `fetch_limit` seconds.
     """
 
     def __init__(

@@ -16,12 +16,7 @@ _RING = b"."
 class Bell:
     """A rank's wakeup socket, in the abstract name space: nothing to delete, whatever happens.
 
-    Parameters
-    ----------
-    token
-        The job's random word, the same on all ranks: two jobs on a host never ring each other.
-    rank
-        The own rank.
+    The token is the job's random word, the same on all ranks: two jobs on a host never ring each other.
     """
 
     def __init__(self, token: str, rank: int) -> None:

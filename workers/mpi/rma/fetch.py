@@ -47,19 +47,9 @@ class _Read:
 class Fetcher:
     """The reads of one rank that are under way, and its answers to those of others.
 
-    Parameters
-    ----------
-    mailbox
-        Carries requests and answers.
-    window
-        The arenas, locked for reading; None where MPI has none.
-    ring
-        Wakes a rank of this host; does nothing for another host's.
-    memory
-        Returns the own memory by source: -1 for the arena, else a spill file; None when there is no such
-        file.
-    limit
-        Seconds until an unanswered read is given up.
+    The window has the arenas, locked for reading; None where MPI has none. `ring` wakes a rank of this host. `memory`
+    returns the own memory by source: -1 for the arena, else a spill file. An unanswered read is given up after `limit`
+    seconds.
     """
 
     def __init__(

@@ -49,17 +49,7 @@ class Get:
 
 
 class Gets:
-    """The Gets of one rank.
-
-    Parameters
-    ----------
-    window
-        The arenas, locked for reading.
-    ring
-        Wakes a rank of this host; does nothing for another host's.
-    limit
-        Seconds until a Get is given up.
-    """
+    """A rank's Gets from a window of arenas, each given up after `limit` seconds; `ring` wakes a rank of this host."""
 
     def __init__(self, window: MPI.Win, ring: Callable[[int], None], limit: float) -> None:
         self._window, self._ring, self._limit = window, ring, limit

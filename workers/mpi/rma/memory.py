@@ -29,13 +29,7 @@ def boot_id() -> str:
 
 
 def make_arena(rank: int, nbytes: int) -> SharedSegment:
-    """Return a rank's own arena: shared memory of a fixed size, writable here, mapped read-only by others.
-
-    Raises
-    ------
-    OutOfMemory
-        It can't be mapped.
-    """
+    """Return a rank's own arena: shared memory of a fixed size, writable here alone; or raise OutOfMemory."""
     try:
         arena = SharedSegment.create(f"arena-{rank}", nbytes)
         _ = arena.memory  # so that it is mapped

@@ -76,13 +76,7 @@ class LaunchedJob:
 
 
 def under_mpirun(environ: MutableMapping[str, str] | None = None) -> LaunchedJob | None:
-    """Tell which job this process is a rank of, or None when nobody launched it as a rank.
-
-    Parameters
-    ----------
-    environ
-        The environment to look at; this process's by default.
-    """
+    """Tell which job this process is a rank of, as its environment says, or None when nobody launched it as a rank."""
     env = os.environ if environ is None else environ
     job = _read_job(env)
     return None if job is None or _is_anothers(env, job) else job
@@ -181,25 +175,13 @@ def ulfm_enabled() -> bool:
 
 
 def allows_btl(name: str) -> bool:
-    """Tell whether MPI may use one of its modules for bytes between ranks; of those that we leave out, if it was asked.
-
-    Parameters
-    ----------
-    name
-        The module's, such as "ofi".
-    """
+    """Tell whether MPI may use one of its modules for bytes between ranks; those that we leave out, if it was asked."""
     listed = os.environ.get(BTL, QUICK[BTL])
     return (name in listed.lstrip("^").split(",")) is not listed.startswith("^")
 
 
 def exports(interface: str | None = None) -> dict[str, str]:
-    """Return what a user exports so that a plain `mpirun` goes on after a rank's death.
-
-    Parameters
-    ----------
-    interface
-        The network interface that ranks and their launcher shall use between hosts.
-    """
+    """Return what a user exports so that a plain `mpirun`, and ranks over an interface, go on after a rank's death."""
     variables = FAULT_TOLERANCE | OVERSUBSCRIBE
     if interface is not None:  # ranks of other hosts know nothing else of the setting
         variables |= {_INTERFACE: interface} | ({} if interface == LOOPBACK else {_LAUNCHER_INTERFACE: interface})
@@ -211,14 +193,8 @@ def exports(interface: str | None = None) -> dict[str, str]:
 def rank_settings(alone: bool, interface: str | None) -> dict[str, str]:
     """Return what a rank decides for itself under somebody's `mpirun`, for `MPI_Init` only; what is set already stays.
 
-    Fault tolerance is left alone: switched on here, its launcher would not know, and end the job.
-
-    Parameters
-    ----------
-    alone
-        Whether all ranks are on this host: then none listens on the network, unless an interface is asked for.
-    interface
-        The network interface to use.
+    Fault tolerance is left alone: switched on here, its launcher would not know, and end the job. Where all ranks are
+    `alone` on this host none listens on the network, unless an interface is asked for.
     """
     settings = dict(QUICK)
     if interface is not None:
@@ -229,13 +205,7 @@ def rank_settings(alone: bool, interface: str | None) -> dict[str, str]:
 
 
 def spawn_settings(interface: str | None) -> dict[str, str]:
-    """Return what a driver that spawns ranks decides of the network, for itself and for them, who inherit it.
-
-    Parameters
-    ----------
-    interface
-        The one that they meet over; None for what MPI finds.
-    """
+    """Return what a driver that spawns ranks decides of the network, for itself and for them, who inherit it."""
     settings = {} if interface is None else {_INTERFACE: interface}
     if interface not in (None, LOOPBACK):
         settings[_LAUNCHER_INTERFACE] = interface
@@ -248,13 +218,8 @@ def spawn_settings(interface: str | None) -> dict[str, str]:
 def choose_interface(asked: str | None) -> str | None:
     """Return the interface over which a driver and the ranks that it spawns meet; None for what MPI finds.
 
-    On one host that is the loopback interface alone: of several networks MPI would use all, and sockets that are bound
-    to the loopback interface later don't hear all of them.
-
-    Parameters
-    ----------
-    asked
-        The interface that the user asks for.
+    On one host that is the loopback interface alone, unless another is asked for: of several networks MPI would use
+    all, and sockets that are bound to the loopback interface later don't hear all of them.
     """
     interface = os.environ.get(_INTERFACE, asked)
     if interface is not None:

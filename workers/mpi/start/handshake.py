@@ -46,17 +46,7 @@ def agree(comm: MPI.Intracomm, transport: str) -> tuple[str, str]:
 
 
 def greet(comm: MPI.Intracomm, arena: SharedSegment, memory: PeerMemory, transport: str) -> Roster:
-    """Exchange cards, map what can be mapped, and choose the routes.
-
-    Parameters
-    ----------
-    comm
-        The job's communicator.
-    arena, memory
-        The own arena, and the place for mappings of others'.
-    transport
-        "auto", or the route to use for every peer.
-    """
+    """Exchange cards, map what can be mapped, and choose the routes, unless `transport` names one for every peer."""
     if transport not in ROUTES:
         raise ValueError(f"transport={transport!r}: one of {', '.join(ROUTES)}")
     own = Card(socket.gethostname(), boot_id(), _namespace(), arena.name)

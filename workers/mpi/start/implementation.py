@@ -9,10 +9,7 @@ from pathlib import Path
 def library() -> dict[str, str]:
     """Return versions and places: `mpi4py`, `library` (the first line of what MPI says) and `path`.
 
-    Raises
-    ------
-    ImportError, RuntimeError
-        When there is no mpi4py, or mpi4py finds no MPI.
+    ImportError or RuntimeError: there is no mpi4py, or mpi4py finds no MPI.
     """
     import mpi4py
 

@@ -64,14 +64,9 @@ def segment_settings(folder: str) -> dict[str, str]:
 
 
 def make(name: str, guarded: Callable[[Iterable[str]], None]) -> Folders:
-    """Make the folders of a driver that starts MPI itself.
+    """Make the folders of a driver that starts MPI itself; their names begin with `name`.
 
-    Parameters
-    ----------
-    name
-        What their names begin with.
-    guarded
-        Is told of the folders before they are made, so that they go whenever this process dies.
+    `guarded` is told of them before they are made, so that they go whenever this process dies.
     """
     word = f"{name}-{secrets.token_hex(6)}"
     sessions = os.path.join(tempfile.gettempdir(), word)
@@ -90,10 +85,7 @@ def make(name: str, guarded: Callable[[Iterable[str]], None]) -> Folders:
 def job_folder(job: str) -> str:
     """Return the path of a launched job's folder on this host, where its shared memory segments lie; empty for none.
 
-    Parameters
-    ----------
-    job
-        The launcher's name of the job, which is unique on the host: all ranks find the same folder.
+    The launcher's name of the job is unique on the host: all ranks find the same folder.
     """
     if not job or not os.access(SHARED_MEMORY, os.W_OK):
         return ""

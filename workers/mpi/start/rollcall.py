@@ -60,16 +60,9 @@ class RankEntry:
 
 
 def describe_missing(entries: list[RankEntry], here: int, processes: int | None) -> str:
-    """Tell which ranks of this host will never come; empty while all may.
+    """Tell which ranks of this host, of whom there should be `here`, will never come; empty while all may.
 
-    Parameters
-    ----------
-    entries
-        The ranks of this host that have come.
-    here
-        How many there should be.
-    processes
-        How many children their launcher has had for a while; None where that isn't known.
+    `processes` is how many children their launcher has had for a while; None where that isn't known.
     """
     gone = [x for x in entries if x.ended]
     if gone:
@@ -103,18 +96,10 @@ def _list_entries(entries: list[RankEntry]) -> str:
 
 
 class RollCall:
-    """A context around a rank's start, from before `MPI_Init` until it has joined all others.
+    """A context around a rank's start, from before `MPI_Init` until it has joined all others; at most `limit` seconds.
 
-    Parameters
-    ----------
-    job
-        The launched job.
-    folder
-        The job's folder on this host, which the first rank of the host makes; empty where there is none.
-    here
-        Number of the job's ranks on this host.
-    limit
-        Seconds that the start may take.
+    `folder` is the job's on this host, which the first rank of the host makes; empty where there is none. `here` is the
+    number of the job's ranks on this host.
     """
 
     def __init__(self, job: LaunchedJob, folder: str, here: int, limit: float) -> None:

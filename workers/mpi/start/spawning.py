@@ -35,15 +35,7 @@ def launchers() -> list[int]:
 
 
 class SpawnWatch:
-    """Looks for ranks that will never come, from Spawn until all are joined; `spawned` is set when Spawn has returned.
-
-    Parameters
-    ----------
-    ranks
-        Number of ranks to be spawned.
-    limit
-        Seconds that all of it may take.
-    """
+    """Looks for ranks that will never come, until all are joined; `spawned` is set when Spawn has returned."""
 
     def __init__(self, ranks: int, limit: float) -> None:
         self.ranks, self.limit = ranks, limit
@@ -63,17 +55,8 @@ class SpawnWatch:
     def call(self, what: Callable[[], T], name: str) -> T:
         """Return what a call of MPI returns, which may never do so: it is made in a thread of its own.
 
-        Parameters
-        ----------
-        what
-            What to call; what it raises is raised.
-        name
-            The thread's name.
-
-        Raises
-        ------
-        TimeoutError
-            When a rank is missing. The thread may stay behind, for nothing can end it.
+        What it raises is raised, and TimeoutError when a rank is missing. The thread may stay behind, for nothing can
+        end it.
         """
         results: list[T] = []
         errors: list[BaseException] = []

@@ -51,15 +51,7 @@ _interface: str | None = None  # by which MPI goes, in this process
 
 
 def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
-    """Return the link of a rank that `mpirun` (or `srun`) launched. Collective over the job.
-
-    Parameters
-    ----------
-    arena_bytes
-        The size of this rank's arena.
-    transport
-        How other ranks' chunks are read: "auto", "map", "get" or "service".
-    """
+    """Return the link of a rank that `mpirun` (or `srun`) launched. Collective over the job; see `MpiLink`."""
     global _has_network
     job = environment.under_mpirun()
     if job is not None and job.rank:
@@ -112,23 +104,10 @@ def _job_folder(job: environment.LaunchedJob) -> tuple[str, bool]:
 def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[str] = ()) -> MpiLink:
     """Spawn the other ranks from this process, which becomes rank 0, and return its link.
 
-    May be called again, after the link before was closed or beside it. The process lives on whatever happens
-    to its ranks.
-
-    Parameters
-    ----------
-    ranks
-        The number of ranks, this one included.
-    arena_bytes, transport
-        As in `world`; the spawned ranks are told.
-    argv
-        The arguments of the Python interpreter of a spawned rank, which calls `join_spawned`.
-
-    Raises
-    ------
-    ClusterError
-        At once in a process that was forked where MPI had been initialised, and in one that descends from a rank of
-        another launcher than Open MPI's; later where the ranks do not join.
+    May be called again, after the link before was closed or beside it. The process lives on whatever happens to its
+    ranks. A spawned rank's Python gets `argv`, and calls `join_spawned`. A ClusterError comes at once in a process that
+    was forked where MPI had been initialised, and in one that descends from a rank of another launcher than Open MPI's;
+    later where the ranks do not join.
     """
     global _folders, _network
     _prepare_to_spawn(ranks)

@@ -162,13 +162,7 @@ class Atomics:
 
 @lru_cache(maxsize=32)
 def atomics(dtype: np.dtype[Any]) -> Atomics:
-    """Return the operations on a dtype.
-
-    Raises
-    ------
-    ClusterError
-        Without llvmlite.
-    """
+    """Return the operations on a dtype; a ClusterError without llvmlite."""
     kind, number = _TYPES[dtype.str[1:]]
     names = _names(kind)
     try:

@@ -114,12 +114,7 @@ class LocalArray:
     def bound(self) -> Generation:
         """Return the memory that counts for this thread; wait for it where it is being made.
 
-        Raises
-        ------
-        Undone
-            This thread computes what began before a death.
-        ClusterError
-            The array is gone, or isn't there in time.
+        Undone: this thread computes what began before a death. ClusterError: the array is gone, or isn't there in time.
         """
         site, began = self.site, task_context().epoch
         deadline = time.monotonic() + LIMIT

@@ -15,10 +15,7 @@ Array = np.ndarray[Any, Any]
 def find_positions(operation: str, index: Any, shape: tuple[int, ...]) -> tuple[Array, tuple[int, ...]]:
     """Return the flat positions that an index names, in C order, and the shape of what it names.
 
-    Raises
-    ------
-    IndexingError
-        It holds no integers, or some out of bounds; it has too many parts, or too few; they don't fit together.
+    An IndexingError tells of what are no integers, or out of bounds, too many or too few, or don't fit together.
     """
     indices = index if isinstance(index, tuple) else (index,)
     if len(indices) != len(shape):
@@ -63,12 +60,7 @@ def _check(operation: str, index: Any, part: Any, axis: int, shape: tuple[int, .
 def find_values(operation: str, argument: str, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     """Return what is brought for some positions: one value for all, or one for each, in their order.
 
-    Raises
-    ------
-    ArgumentError
-        It isn't of the array's kind.
-    BadValue
-        It doesn't fit the array's type, or the positions.
+    What isn't of the array's kind is an ArgumentError; what doesn't fit its type, or the positions, a BadValue.
     """
     try:
         if isinstance(value, int | float) and not isinstance(value, np.generic):

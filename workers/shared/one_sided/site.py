@@ -45,13 +45,7 @@ _held: dict[bytes, LocalArray] = {}
 
 
 def held(token: bytes) -> LocalArray:
-    """Return what this process holds of an array.
-
-    Raises
-    ------
-    ClusterError
-        Nothing.
-    """
+    """Return what this process holds of an array, or raise a ClusterError."""
     local_array = _held.get(token)
     if local_array is None:
         raise ClusterError(
@@ -61,13 +55,7 @@ def held(token: bytes) -> LocalArray:
 
 
 class ArraySite:
-    """A rank's arrays.
-
-    Parameters
-    ----------
-    calls, transport
-        Of the rank.
-    """
+    """A rank's arrays."""
 
     def __init__(self, calls: Calls, transport: Transport) -> None:
         self.calls, self.transport, self.rank = calls, transport, transport.rank
@@ -90,13 +78,7 @@ class ArraySite:
         return self.calls.epoch
 
     def ask(self, rank: int, message: ArrayMessage[Reply]) -> Reply:
-        """Ask a rank's site.
-
-        Raises
-        ------
-        Undone
-            The rank is lost.
-        """
+        """Ask a rank's site; Undone where the rank is lost."""
         return self.begin(rank, message)()
 
     def begin(self, rank: int, message: ArrayMessage[Reply]) -> Callable[[], Reply]:

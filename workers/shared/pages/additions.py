@@ -90,10 +90,7 @@ def note(layout: PageLayout, index: Any, values: Any) -> None:
 def check_addition(operation: str, layout: PageLayout, index: Any, values: Any) -> Addition:
     """Return an index, values that fit it, which nobody changes any more, and the pages that they touch.
 
-    Raises
-    ------
-    IndexingError, DTypeError, BadValue
-        The index is out of bounds; the values' dtype or shape doesn't fit.
+    Raise where the index is out of bounds, or the values' dtype or shape doesn't fit.
     """
     if isinstance(index, np.ndarray) and len(layout.shape) == 1:
         index = np.ascontiguousarray(index) if index.ndim else index
@@ -112,13 +109,7 @@ def check_addition(operation: str, layout: PageLayout, index: Any, values: Any) 
 def check_values(
     operation: str, layout: PageLayout, target: tuple[int, ...], values: Any, argument: str = "values"
 ) -> Array:
-    """Return values that fit a shape, which nobody changes any more.
-
-    Raises
-    ------
-    DTypeError, BadValue
-        Their dtype or shape doesn't fit.
-    """
+    """Return values, which nobody changes any more; or raise where their dtype or shape doesn't fit."""
     array = np.asarray(values)
     if not is_castable(operation, argument, array, layout.dtype):
         raise DTypeError(

@@ -24,13 +24,7 @@ class Sorted:
 
     @staticmethod
     def of(keys: Array) -> Sorted | Direct:
-        """Return an index of keys whose places are 0, 1, 2 and so on; there must be no key twice.
-
-        Raises
-        ------
-        ValueError
-            There is; it is the exception's argument.
-        """
+        """Return an index of keys whose places are 0, 1, 2, ...; one that is there twice is a ValueError's argument."""
         order = None if bool((keys[1:] > keys[:-1]).all()) else np.argsort(keys, kind="stable")
         ordered = keys if order is None else keys[order]
         if order is not None and len(keys) and (twice := np.flatnonzero(ordered[1:] == ordered[:-1])).size:
@@ -132,13 +126,7 @@ class TableView:
 
 
 def checked(found: Array, keys: Array, strict: bool) -> tuple[Array, Array | None]:
-    """Return places, and which keys have none.
-
-    Raises
-    ------
-    KeyError
-        One has none, where that is an error.
-    """
+    """Return places, and which keys have none; a KeyError where that is `strict`."""
     if not found.size or int(found.min()) >= 0:
         return found, None
     missing = found < 0
@@ -166,26 +154,14 @@ def find(indexes: tuple[Sorted | Direct, ...], keys: Array) -> Array:
 
 
 def signed(operation: str, keys: Array) -> Array:
-    """Return integers as int64.
-
-    Raises
-    ------
-    TypeError
-        One is too large.
-    """
+    """Return integers as int64, or raise a TypeError."""
     if keys.dtype == np.uint64 and keys.size and int(keys.max()) > np.iinfo(np.int64).max:
         raise TypeError(f"{operation}: argument 'keys' has {int(keys.max())}; expected integers that int64 holds")
     return keys.astype(np.int64, copy=False)
 
 
 def as_keys(operation: str, keys: Array, index: Sorted | Direct) -> Array:
-    """Return keys of the kind that an index has.
-
-    Raises
-    ------
-    TypeError
-        They are of another kind, or too large.
-    """
+    """Return keys of the kind that an index has, or raise a TypeError."""
     kind = "i" if isinstance(index, Direct) else index.keys.dtype.kind
     if kind == "i" and keys.dtype.kind in "iu":
         return signed(operation, keys)

@@ -109,13 +109,7 @@ class Mirrors:
         counter.count(None)
 
     def read(self, wanted: Sequence[MirrorPages], done: Callable[[Bytes | None, BaseException | None], None]) -> None:
-        """Hand pages over that are here, or come soon.
-
-        Raises
-        ------
-        ClusterError
-            Neither is so.
-        """
+        """Hand pages over that are here, or come soon; a ClusterError where neither is so."""
         with self._lock:
             counter = _Counter(lambda error: done(None, error) if error else done(self._join(wanted), None))
             for each in wanted:

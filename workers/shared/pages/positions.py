@@ -22,13 +22,7 @@ def integers(index: Any) -> Any:
 
 
 def pages_of(index: Any, shape: tuple[int, ...], itemsize: int, page: int) -> Array:
-    """Return the numbers of the pages that an index touches, sorted.
-
-    Raises
-    ------
-    IndexingError
-        The index is out of bounds, or is none.
-    """
+    """Return the numbers of the pages that an index touches, sorted; or raise an IndexingError."""
     row = int(np.prod(shape[1:], dtype=np.int64)) * itemsize
     if not shape[0] or not row:
         return np.empty(0, np.int64)
@@ -52,13 +46,7 @@ def pages_of(index: Any, shape: tuple[int, ...], itemsize: int, page: int) -> Ar
 
 
 def picked(operation: str, index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape of what an index picks from an array, in which it must lie.
-
-    Raises
-    ------
-    IndexingError
-        The index is out of bounds, or is none.
-    """
+    """Return the shape of what an index picks from an array, in which it must lie; or raise an IndexingError."""
     try:
         if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and shape:
             _check(index, shape[0], 0)

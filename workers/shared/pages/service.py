@@ -37,13 +37,7 @@ PAUSE = 0.05
 
 
 class PageService:
-    """See the module.
-
-    Parameters
-    ----------
-    calls, transport
-        Of the rank.
-    """
+    """See the module."""
 
     def __init__(self, calls: Calls, transport: Transport) -> None:
         self.rank, self._calls, self._transport = transport.rank, calls, transport

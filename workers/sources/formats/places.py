@@ -171,13 +171,7 @@ class OpenUrl:
 
 
 def describe(label: str, path: str, options: tuple[tuple[str, Any], ...] = ()) -> FilePlace:
-    """Return a file as it is now.
-
-    Raises
-    ------
-    FileNotFoundError
-        When there is none.
-    """
+    """Return a file as it is now, or raise FileNotFoundError."""
     if not is_url(path):
         status = os.stat(path)
         return FilePlace(path, status.st_size, status.st_mtime_ns, label)

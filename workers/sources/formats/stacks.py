@@ -24,10 +24,7 @@ OPEN_FILES = 256
 def read_header(place: FilePlace) -> tuple[tuple[int, ...], bool, DType, int]:
     """Return shape, whether it is in Fortran order, dtype and the elements' offset, as a `.npy` file tells them.
 
-    Raises
-    ------
-    FileFormatError
-        When it is no such file, has Python objects, or is shorter than it tells.
+    What is no such file, has Python objects, or is shorter than it tells, is a FileFormatError.
     """
     try:
         with place.stream() as file:

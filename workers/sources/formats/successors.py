@@ -56,10 +56,7 @@ def note(path: str, before: Version, after: Version, replaced: Collection[str]) 
 def current(place: FilePlace, part: str) -> FilePlace:
     """Return a file as it is now, whose part is still what it was.
 
-    Raises
-    ------
-    SourceChanged
-        Somebody else has changed the file, or Windrow has replaced the part.
+    SourceChanged: somebody else has changed the file, or Windrow has replaced the part.
     """
     try:
         place.check()

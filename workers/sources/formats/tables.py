@@ -119,13 +119,7 @@ def _footer(place: FilePlace) -> Any:
 
 
 def read_footer(place: FilePlace) -> Any:
-    """Return a Parquet file's metadata.
-
-    Raises
-    ------
-    FileFormatError
-        When it is no such file, or cut short.
-    """
+    """Return a Parquet file's metadata; FileFormatError where it is no such file, or cut short."""
     try:
         return arrow("parquet").read_metadata(place.path if place.is_local else place.stream())
     except (arrow().ArrowInvalid, arrow().ArrowNotImplementedError) as error:
@@ -149,13 +143,7 @@ class IpcPieces(TablePieces):
 
 
 def open_ipc(place: FilePlace, columns: Columns | None) -> Any:
-    """Return a file of record batches, open to read some columns.
-
-    Raises
-    ------
-    FileFormatError
-        When it is no such file, or cut short.
-    """
+    """Return a file of record batches, open to read some columns; FileFormatError where it is no such file."""
     ipc = arrow("ipc")
     place.check()
     source = arrow().OSFile(place.path) if place.is_local else arrow().PythonFile(place.stream(), "r")
@@ -218,10 +206,7 @@ def plain_dtype(kind: Any) -> DType | None:
 def fill(out: Array, column: Any, nulls: str | None, place: str) -> None:
     """Write a column's values into a block; `nulls` as the readers take it, and `place` for errors.
 
-    Raises
-    ------
-    DTypeError
-        When there are nulls that mustn't be there, or that the block's dtype has no value for; or longer texts.
+    Nulls that mustn't be there, or that the block's dtype has no value for, and longer texts are a DTypeError.
     """
     types, dtype = arrow("types"), out.dtype
     count, width = column.null_count, 0

@@ -23,14 +23,7 @@ _writers: dict[int, HandedWriter] = {}
 class HandedWriter:
     """Writes blocks of a grid into an object, one at a time where it has a lock; `with` it may be found by its number.
 
-    Parameters
-    ----------
-    target : object
-        Takes `target[slices] = values`.
-    grid : Grid
-    spans : sequence of range
-        For each axis where its positions go in the target.
-    lock : lock or None
+    The target takes `target[slices] = values`; `spans` say for each axis where its positions go in it.
     """
 
     def __init__(self, target: Any, grid: Grid, spans: Any, lock: Any) -> None:

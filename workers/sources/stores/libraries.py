@@ -10,13 +10,7 @@ MISSING = "{0}: {1} is not installed; pip install 'windrow[files]' brings it"
 
 
 def library(operation: str, name: str) -> Any:
-    """Return a module.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        When it isn't installed.
-    """
+    """Return a module; ModuleNotFoundError says how to install it."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -24,20 +24,11 @@ def says_missing(attributes: Mapping[str, Any]) -> bool:
 def decoding(
     dtype: DType, attributes: Mapping[str, Any], *, missing: Any, mask: bool, scale: bool, fill: Any = None
 ) -> Decoding | None:
-    """Return what the attributes make of stored numbers; None where they leave them as they are.
+    """Return what the attributes of a variable make of stored numbers; None where they leave them as they are.
 
-    Parameters
-    ----------
-    dtype
-        Of what is stored.
-    attributes
-        Of the variable.
-    missing
-        What takes the place of what is missing: "nan", a number, or None: NaN in floating-point numbers, else an error.
-    mask, scale
-        Whether to look for missing values, and to unpack.
-    fill
-        A value that stands for missing ones beside those of the attributes.
+    What is missing becomes `missing`: "nan", a number, or None: NaN in floating-point numbers, else an error; `fill`
+    stands for missing ones beside those of the attributes. `mask` and `scale` say whether to look for these, and to
+    unpack.
     """
     if dtype.kind not in "iuf":
         return None

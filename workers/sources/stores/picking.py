@@ -28,21 +28,10 @@ def read_picked(
     chunks: Sequence[int] | None,
     dtype: np.dtype[Any],
 ) -> Array:
-    """Return what is picked of a rectangle along each axis.
+    """Return what is picked of a rectangle of a store, without steps, along each axis; `fetch` returns a rectangle.
 
-    Parameters
-    ----------
-    fetch
-        Returns a rectangle of the store.
-    where
-        The rectangle, without steps.
-    picks
-        The positions in it.
-    chunks
-        What the store reads at once along each axis: runs of positions nearer than this are one. None where it can
-        read any element alone: then runs are one between which few bytes lie.
-    dtype
-        Of the elements, as they are stored.
+    `chunks` are what the store reads at once along each axis: runs of positions nearer than this are one. None where it
+    can read any element alone: then runs are one between which few bytes lie. `dtype` is that of stored elements.
     """
     shape = tuple(len(p) for p in picks)
     if 0 in shape:

@@ -70,13 +70,7 @@ def reading() -> Iterator[None]:
 
 
 def check_loop() -> None:
-    """See to it that the calling thread may wait for a computation.
-
-    Raises
-    ------
-    ClusterError
-        It is the thread of the loop of readers.
-    """
+    """Raise where the calling thread is that of the loop of readers, which may not wait for a computation."""
     running = _running_loop()
     if running is None:
         return

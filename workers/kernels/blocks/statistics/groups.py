@@ -26,18 +26,10 @@ PIECE = 1 << 16
 class Grouped:
     """A reduction of groups, and what comes of groups that have too few elements.
 
-    Attributes
-    ----------
-    kind : str
-        What is found of each chunk's part of a group: "sum", "prod", "min", "max", "any", "all", "count" or "moments".
-    how : str
-        What the result is made of these by: "value", "mean", "var" or "std".
-    skips : bool
-        Whether NaN is passed over.
-    counts : bool
-        Whether elements are counted, since what has fewer than `least` of them becomes `fill`.
-    with_missing : bool
-        Whether those that are passed over are counted, too.
+    `kind` is found of each chunk's part of a group: "sum", "prod", "min", "max", "any", "all", "count" or "moments";
+    the result is made of these by `how`: "value", "mean", "var" or "std". `skips`: NaN is passed over. `counts`:
+    elements are counted, `with_missing` those that are passed over, too, since what has fewer than `least` becomes
+    `fill`.
     """
 
     kind: str

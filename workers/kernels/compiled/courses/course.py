@@ -84,15 +84,9 @@ class LoopCall:
 
 
 class Course:
-    """A table of calls over the tiles of blocks that are alike.
+    """A table of calls over the tiles of blocks that are alike: each has groups, and these have tiles.
 
-    Parameters
-    ----------
-    calls : sequence of LoopCall
-    groups, tiles : int
-        How many groups a block is cut into, and each of them into how many tiles.
-    kept : sequence
-        What must live as long as the course does: memory that the calls name.
+    What the calls name in memory must live as long as the course does: it is `kept`.
     """
 
     def __init__(self, calls: Sequence[LoopCall], groups: int, tiles: int, kept: Sequence[object]) -> None:

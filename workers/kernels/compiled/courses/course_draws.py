@@ -64,13 +64,7 @@ class Drawn:
 
     @staticmethod
     def of(frame: Frame, step: Generate, cut: Cut) -> Drawn:
-        """Return the draws of a frame's block.
-
-        Raises
-        ------
-        NotCourse
-            Where they aren't runs in the block's order, or are drawn otherwise.
-        """
+        """Return the draws of a frame's block; NotCourse where they aren't runs in the block's order."""
         from ...randoms.draws import Draws, find_even_runs, run_starts
         from ...sources import unshift
 

@@ -49,10 +49,7 @@ class TileFold:
     def of(cut: Cut, axes: tuple[int, ...], on_lanes: bool) -> TileFold:
         """Return how a block is reduced.
 
-        Raises
-        ------
-        NotCourse
-            When its results don't lie in one piece for each tile, one after the other.
+        NotCourse: its results don't lie in one piece for each tile, one after the other.
         """
         shape, low, high = cut.shape, min(axes, default=0), max(axes, default=-1) + 1
         if not axes or axes != tuple(range(low, high)) or cut.size == 0:

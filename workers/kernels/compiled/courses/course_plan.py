@@ -133,13 +133,7 @@ class Plot:
 
 
 def ufunc_loop(name: str, *dtypes: DType) -> tuple[int, int]:
-    """Return a ufunc's loop.
-
-    Raises
-    ------
-    NotCourse
-        When there is none.
-    """
+    """Return a ufunc's loop, or raise NotCourse."""
     loop = loop_of(name, dtypes)
     if loop is None:
         raise NotCourse(f"{name} of {dtypes[0]}")
@@ -253,13 +247,7 @@ class Turned:
 
     @staticmethod
     def of(operand: int, part: Array, cut: Cut) -> Turned:
-        """Return how an input is brought to order.
-
-        Raises
-        ------
-        NotCourse
-            When it lies otherwise, or a tile isn't made of whole rows.
-        """
+        """Return how an input is brought to order; NotCourse where it lies otherwise, or tiles aren't whole rows."""
         size = part.itemsize
         axes = [(n, stride) for n, stride in zip(part.shape, part.strides, strict=True) if n > 1]
         if len(axes) == 2 and axes[0][1] == size and axes[1][1] > size and size in (4, 8) and cut.groups == 1:

@@ -64,16 +64,8 @@ _pieces = Buffers(1 << 20)
 def draw_runs(name: Name, starts: Array, length: int, out: Array) -> bool:
     """Fill `out` with runs of a stream's draws, one after the other; tell whether there was a kernel.
 
-    Parameters
-    ----------
-    name : tuple of int
-        Two words of key, and words 1, 2 and 3 of the counter.
-    starts : array of uint64
-        The number of each run's first draw.
-    length : int
-        How many draws each run has.
-    out : array
-        Contiguous, along one axis: of unsigned integers of 64 bits, or of floats, which are in [0, 1) then.
+    The name has two words of key, and words 1, 2 and 3 of the counter; `starts` are the numbers of the runs' first
+    draws. `out` is contiguous along one axis: of unsigned integers of 64 bits, or of floats, which are in [0, 1) then.
     """
     if len(out) < LEAST:
         return False

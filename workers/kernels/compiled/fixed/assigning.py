@@ -26,12 +26,7 @@ _least = Buffers(1 << 20)
 def find_least(lines: Array, labels: Array) -> bool:
     """Write the number of the line that is least at each place, the first of several; tell whether there was a kernel.
 
-    Parameters
-    ----------
-    lines : array (k, n)
-        Without NaN, in C order, float32 or float64.
-    labels : array (n,)
-        Of int32.
+    Lines (k, n) have no NaN, in C order, float32 or float64; labels (n,) are int32.
     """
     count, length = lines.shape
     run = ready(_finding(lines.dtype), 1, 2 * lines.size) if _is_plain(lines) else None
@@ -45,21 +40,8 @@ def find_least(lines: Array, labels: Array) -> bool:
 def add_by_label(rows: Array, labels: Array, weights: Array | None, out: Array) -> bool:
     """Add rows, times their weights, to lines of `out`, and weights to its last column, in the order of rows.
 
-    Parameters
-    ----------
-    rows : array (n, d)
-        In C order, float32 or float64.
-    labels : array (n,)
-        Of int32: each row's line.
-    weights : array (n,), optional
-        Of float64; else each weighs 1.
-    out : array (lines, d + 1)
-        Of float64, in C order.
-
-    Returns
-    -------
-    bool
-        Whether there was a kernel; else nothing was added.
+    Rows (n, d) are float32 or float64, their lines int32, weights and `out` (lines, d + 1) float64, all in C order.
+    Tell whether there was a kernel; else nothing was added.
     """
     plain = _is_plain(rows) and (weights is None or _is_plain(weights))
     weighted = weights is not None
