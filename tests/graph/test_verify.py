@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from support import plan_checks as errors
 from support import verified
+from support.plan_checks import verify, verify_pass
 from windrow.graph.chunks.axismap import Slice
 from windrow.graph.chunks.block_reads import ByBlock
 from windrow.graph.chunks.grid import Axis, Grid
@@ -18,10 +20,8 @@ from windrow.graph.kinds.move import Move, Route, rechunk
 from windrow.graph.kinds.reduction import Reduce, reduce_grid
 from windrow.graph.kinds.source import Random
 from windrow.graph.lowering import lower as lowering
-from windrow.graph.lowering import verify as errors
 from windrow.graph.lowering.lower import lower
 from windrow.graph.lowering.program import Program
-from windrow.graph.lowering.verify import verify, verify_pass
 
 F8 = np.dtype("f8")
 SQUARE = Grid([Axis.regular(60, 20), Axis.regular(60, 15)])

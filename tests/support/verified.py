@@ -9,7 +9,8 @@ import pytest
 
 from windrow.graph.lowering import lower
 from windrow.graph.lowering.plan_cache import PlanCache
-from windrow.graph.lowering.verify import verify, verify_pass
+
+from .plan_checks import verify, verify_pass
 
 PASSES = ("simplify", "reduce_together", "hold_sources", "make_again")
 """What `lower` calls one after the other; each takes the roots first, and what is stored last."""

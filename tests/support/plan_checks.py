@@ -1,6 +1,6 @@
 """Checks of plans: what each pass must keep, and what lowering promises to the ledger.
 
-Nothing of Windrow's calls them: the tests do, after each pass and for each plan. An error here is an error in a pass.
+The tests call them after each pass and for each plan. An error here is an error in a pass.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ import math
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
-from ..chunks.block_reads import ByBlock
-from ..expr.expr import walk
-from ..kinds.gang import Filled
-from ..kinds.mapping import BlockFunction
-from ..kinds.move import Move
-from ..passes.merge_reductions import field_name
-from .program import Apply, Call, Fused, Load, Product
+from windrow.graph.chunks.block_reads import ByBlock
+from windrow.graph.expr.expr import walk
+from windrow.graph.kinds.gang import Filled
+from windrow.graph.kinds.mapping import BlockFunction
+from windrow.graph.kinds.move import Move
+from windrow.graph.lowering.program import Apply, Call, Fused, Load, Product
+from windrow.graph.passes.merge_reductions import field_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from ..chunks.grid import Grid
-    from ..expr.expr import DType, Expr
-    from ..kinds.reduction import Level
-    from .program import Program, Value
-    from .stage import Stage
+    from windrow.graph.chunks.grid import Grid
+    from windrow.graph.expr.expr import DType, Expr
+    from windrow.graph.kinds.reduction import Level
+    from windrow.graph.lowering.program import Program, Value
+    from windrow.graph.lowering.stage import Stage
 
 
 class PlanError(AssertionError):
