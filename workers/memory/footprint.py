@@ -40,8 +40,6 @@ LITTLE, LEAST, EACH = 1 << 20, 1 << 17, 1 << 10
 many for each."""
 USERS = 3.0
 """What a user's function takes where nobody says: so many times the bytes that it is given and returns."""
-PLANS = 64
-"""Bytes of what is kept for each piece of a block that is brought together."""
 
 
 @dataclass(frozen=True)

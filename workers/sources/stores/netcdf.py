@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 FILLS = ("_FillValue", "missing_value")
 
 
-def says_missing(attributes: Mapping[str, Any]) -> bool:
-    """Tell whether a variable names values that stand for missing ones."""
-    return any(name in attributes for name in FILLS)
-
-
 def decoding(
     dtype: DType, attributes: Mapping[str, Any], *, missing: Any, mask: bool, scale: bool, fill: Any = None
 ) -> Decoding | None:
