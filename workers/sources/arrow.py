@@ -300,7 +300,7 @@ def to_numpy(values: Any) -> Array:
     if types.is_null(kind):
         return np.full(len(values), np.nan)
     dtype = dtype_of(kind)
-    texts = _is_text(kind) or _is_binary(kind)
+    texts = is_text(kind) or is_binary(kind) or types.is_fixed_size_binary(kind)
     if dtype is None and not texts:
         raise TypeError(f"no dtype has values of type {kind}")
     if values.null_count and not (types.is_floating(kind) or types.is_temporal(kind)):
@@ -330,7 +330,7 @@ def _zero(kind: Any) -> Any:
     """Return what stands for a null where there is no NaN."""
     if arrow("types").is_fixed_size_binary(kind):
         return arrow().scalar(bytes(kind.byte_width), kind)
-    return arrow().scalar(b"" if _is_binary(kind) else "" if _is_text(kind) else 0).cast(kind)
+    return arrow().scalar(b"" if is_binary(kind) else "" if is_text(kind) else 0).cast(kind)
 
 
 def _lists(values: Any) -> Array:
@@ -344,20 +344,21 @@ def _lists(values: Any) -> Array:
     return rows.reshape(len(values), size, *rows.shape[1:])
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Tell whether a type is one of texts."""
     types = arrow("types")
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _is_binary(kind: Any) -> bool:
+def is_binary(kind: Any) -> bool:
+    """Tell whether a type is one of bytes of any number."""
     types = arrow("types")
-    plain = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
-    return bool(plain or types.is_fixed_size_binary(kind))
+    return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind))
 
 
 def _texts(values: Any) -> Array:
     """Return texts or bytes, as wide as the longest one."""
-    kind = "U" if _is_text(values.type) else "S"
+    kind = "U" if is_text(values.type) else "S"
     listed = values.to_pylist()
     fixed = values.type.byte_width if arrow("types").is_fixed_size_binary(values.type) else 1
     return np.array(listed, f"{kind}{max(fixed, max(map(len, listed), default=1))}")

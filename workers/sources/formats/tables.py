@@ -14,7 +14,7 @@ import numpy as np
 
 from ....graph.errors import DTypeError, FileError, FileFormatError, WindrowError
 from ....graph.expr.token import token_of
-from ..arrow import arrow, dtype_of, to_numpy
+from ..arrow import arrow, dtype_of, is_binary, is_text, to_numpy
 
 if TYPE_CHECKING:
     from ....graph.expr.expr import DType
@@ -176,18 +176,6 @@ def describe(column: Any) -> tuple[int, int]:
     elif is_binary(kind):
         width = compute.max(compute.binary_length(column)).as_py() or 0
     return int(column.null_count), int(width)
-
-
-def is_text(kind: Any) -> bool:
-    """Tell whether a type is one of texts."""
-    types = arrow("types")
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
-
-
-def is_binary(kind: Any) -> bool:
-    """Tell whether a type is one of bytes of any number."""
-    types = arrow("types")
-    return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind))
 
 
 def plain_dtype(kind: Any) -> DType | None:
