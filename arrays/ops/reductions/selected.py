@@ -59,15 +59,15 @@ def _bind(signature: inspect.Signature, args: tuple[Any, ...], keywords: dict[st
     return {name: value for name, value in arguments.items() if name != "a"}
 
 
-def _reduce(name: str, function: Callable[..., Any], chosen: Chosen, given: dict[str, Any]) -> Any:
+def _reduce(name: str, function: Callable[..., Any], chosen: Chosen, keywords: dict[str, Any]) -> Any:
     """Return a reduction of a selection; None where it takes more than that, or doesn't go along all of the mask."""
-    whole, mask, out = chosen.whole, chosen.mask, given.pop("out", None)
-    keepdims, axis = given.pop("keepdims", False), given.pop("axis", None)
-    usual = given.get("where", True) is True and given.get("mean") is None
+    whole, mask, out = chosen.whole, chosen.mask, keywords.pop("out", None)
+    keepdims, axis = keywords.pop("keepdims", False), keywords.pop("axis", None)
+    usual = keywords.get("where", True) is True and keywords.get("mean") is None
     if not usual or not isinstance(keepdims, bool) or {whole.dtype.kind, mask.dtype.kind} - KINDS:
         return None
     ndim = len(chosen.shape)
-    given.pop("where", None)
+    keywords.pop("where", None)
     axes = find_axes(name, axis, ndim, divides=bool(REDUCTIONS[name].few))
     if chosen.axis not in axes:
         return None
@@ -75,11 +75,11 @@ def _reduce(name: str, function: Callable[..., Any], chosen: Chosen, given: dict
     whole_axes = tuple(
         b for a in axes for b in (range(a, a + mask.ndim) if a == chosen.axis else [a + more * (a > chosen.axis)])
     )
-    initial = given.get("initial", np._NoValue)
+    initial = keywords.get("initial", np._NoValue)
     if REDUCTIONS[name].selected is not None and (initial is None or initial is np._NoValue):
         if len(axes) < ndim or mask.ndim < whole.ndim:
             return None
-        reduced = _paired(name, whole, mask, given)
+        reduced = _paired(name, whole, mask, keywords)
         if reduced is None:
             return None
     elif initial is None:
@@ -90,16 +90,16 @@ def _reduce(name: str, function: Callable[..., Any], chosen: Chosen, given: dict
         if name == "count_nonzero":
             reduced = function(choose(name, mask, whole, np.zeros((), whole.dtype)[()]), whole_axes)
         else:
-            reduced = function(whole, whole_axes, where=mask, **given)
+            reduced = function(whole, whole_axes, where=mask, **keywords)
     if keepdims:
         reduced = expand_dims(reduced, sorted(axes))
     return (deliver if name == "std" else deliver_reduced)(name, reduced, out)
 
 
-def _paired(name: str, whole: Array, mask: Array, given: dict[str, Any]) -> Array | None:
+def _paired(name: str, whole: Array, mask: Array, keywords: dict[str, Any]) -> Array | None:
     """Return a reduction over all axes of pairs of an element and whether it counts."""
-    ddof = check_freedom(name, given.get("ddof", 0), given.get("correction"))
-    wanted = given.get("dtype")
+    ddof = check_freedom(name, keywords.get("ddof", 0), keywords.get("correction"))
+    wanted = keywords.get("dtype")
     dtype = None if wanted is None else check_dtype(name, "dtype", wanted)
     if dtype is not None and not ((name == "mean" and dtype.kind == "c") or is_usual(whole.dtype, dtype)):
         return None
