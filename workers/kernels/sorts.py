@@ -12,15 +12,12 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
-def sort_pieces(pieces: list[Array], out: Array) -> None:
-    """Fill a row with the numbers of pieces, in order."""
-    if len(pieces) == 1:
-        np.copyto(out, pieces[0])
-    else:
-        np.concatenate(pieces, out=out)
+def sort_row(x: Array, out: Array) -> None:
+    """Fill a row with numbers, in order."""
+    np.copyto(out, x)
     put_in_order(out)
     if out.dtype.kind == "f":
-        _restore_bits(out, pieces)
+        _restore_bits(out, x)
 
 
 def put_in_order(x: Array, axis: int = -1) -> None:
@@ -58,7 +55,7 @@ def order_row(x: Array) -> Array:
     return run
 
 
-def _restore_bits(found: Array, came: list[Array]) -> None:
+def _restore_bits(found: Array, came: Array) -> None:
     """Put back into a sorted row zeros of both signs, and NaN, as they came."""
     if not len(found) or (found[0] > 0 and found[-1] == found[-1]) or found[-1] < 0:
         return  # a search would let go of Python's lock
@@ -66,6 +63,6 @@ def _restore_bits(found: Array, came: list[Array]) -> None:
     zero, after = np.searchsorted(found, nothing, "left"), np.searchsorted(found, nothing, "right")
     lost = np.searchsorted(found, nan)
     if after > zero:
-        found[zero:after] = np.concatenate([x[x == 0] for x in came])
+        found[zero:after] = came[came == 0]
     if lost < len(found):
-        found[lost:] = np.concatenate([x[np.isnan(x)] for x in came])
+        found[lost:] = came[np.isnan(came)]
