@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .blocks.elements.positions import coordinates
+from .compiled.fixed import combining
 from .reduction import ReductionKernel
 
 if TYPE_CHECKING:
@@ -80,6 +81,9 @@ def position_kernel(name: str, *, skips: bool = False) -> ReductionKernel:
         return out
 
     def combine(stack: Array) -> Array:
+        combined = None if skips else combining.combine(stack, (name,))
+        if combined is not None:
+            return combined
         value, index = np.ascontiguousarray(stack["value"]), np.ascontiguousarray(stack["index"])
         while half := len(value) // 2:
             left, right, rest = slice(half), slice(half, 2 * half), slice(2 * half, None)

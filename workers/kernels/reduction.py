@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import DTypeError, bad
+from .compiled.fixed import combining
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,10 +54,16 @@ def as_is(partial: Array, level: Level) -> Array:
     return partial
 
 
-def halving(merge: Callable[[Array, Array], Array]) -> Callable[[Array], Array]:
-    """Return the step that merges the second half of the partial results into the first, again and again."""
+def halving(merge: Callable[[Array, Array], Array], *heads: str) -> Callable[[Array], Array]:
+    """Return the step that combines by merging the second half of the partial results into the first, again and again.
+
+    `heads` name the reductions for which a compiled loop may do so.
+    """
 
     def combine(stack: Array) -> Array:
+        combined = combining.combine(stack, heads) if heads else None
+        if combined is not None:
+            return combined
         while len(stack) > 1:
             half = len(stack) // 2
             merged = merge(stack[:half], stack[half : 2 * half])

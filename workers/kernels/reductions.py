@@ -17,6 +17,7 @@ import numpy as np
 
 from ...graph.kinds.reduction import GROUP_BYTES, Level, count_reduced
 from ...graph.passes.merge_reductions import field_name
+from .compiled.fixed import combining
 from .extremes import place_dtype, position_kernel
 from .functions import EMPTY, UNFREE
 from .moments import (
@@ -148,13 +149,13 @@ def _position(name: str, *, skips: bool = False) -> Reduction:
 def _spread(name: str, *, root: bool) -> Reduction:
     """Return the reduction to variances, or to their square roots."""
     finish, selected = (finish_by(of, root=root) for of in (variance, variance_of_selected))
-    kernel = ReductionKernel(moments_tile, moments_merge, halving(moments_merge), keep, finish, room=8, tiles=3)
+    kernel = ReductionKernel(moments_tile, moments_merge, halving(moments_merge, "var"), keep, finish, room=8, tiles=3)
     return Reduction(name, kernel, real_float, moments_dtype, casts=True, widens=True, few=UNFREE, selected=selected)
 
 
 def _spread_of_some(name: str, *, root: bool) -> Reduction:
     """Return the same of what is not NaN."""
-    finish, combine = finish_by(variance_of_some, root=root), halving(moments_merge)
+    finish, combine = finish_by(variance_of_some, root=root), halving(moments_merge, "nanvar")
     kernel = ReductionKernel(some_moments_tile, moments_merge, combine, keep, finish, room=8, tiles=5)
     return Reduction(name, kernel, real_float, moments_dtype, casts=True)
 
@@ -221,6 +222,9 @@ def _several(parts: tuple[Level, ...]) -> ReductionKernel:
         return gather([head.close(each, shape) for head, each in zip(heads, state, strict=True)])
 
     def combine(stack: Array) -> Array:
+        combined = combining.combine(stack, tuple([part.reduce.head for part in parts]))
+        if combined is not None:
+            return combined
         fields = [np.ascontiguousarray(stack[name]) for name in names]
         return gather([head.combine(field) for head, field in zip(heads, fields, strict=True)])
 

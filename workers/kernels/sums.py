@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .buffers import Buffers
+from .compiled.fixed.deviations import add_squares
 from .compiled.fused.loops import LANES
 
 Array = np.ndarray[Any, Any]
@@ -38,7 +39,9 @@ class Squares(Terms):
 
     def add_rows(self, x: Array) -> Array:
         mean = self.mean.reshape(len(x), 1, -1)
-        return np.asarray(np.add.reduce(_square(x, np.tile(mean, x.shape[2] // mean.shape[2])), axis=1))
+        row = np.tile(mean, x.shape[2] // mean.shape[2])
+        sums = add_squares(x, row)
+        return np.asarray(np.add.reduce(_square(x, row), axis=1)) if sums is None else sums
 
 
 @dataclass(frozen=True)

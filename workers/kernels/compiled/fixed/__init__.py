@@ -1,1 +1,1 @@
-"""Compiled loops that copy, whatever the program: pieces of moved blocks, and tiles that are read transposed."""
+"""Compiled loops for functions of whole blocks, whatever the program."""
