@@ -37,12 +37,6 @@ SAMPLES = 1 << 20
 """At most about this many elements come to the driver in one step."""
 
 
-def sort_long(x: Array) -> Steps:
-    """Recipe of the sorted 1-D array."""
-    x = coalesce.merge_small_chunks(x)
-    return (yield from merge_sorted(make(BlockFunction("order.sorting:sort"), (x,), x.expr.grid, x.dtype)))
-
-
 def merge_sorted(parts: Array) -> Steps:
     """Sort an array whose chunks are sorted."""
     if parts.expr.grid.nblocks == 1:

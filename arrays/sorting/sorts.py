@@ -1,7 +1,7 @@
 """Sorting along an axis, and the positions that do it.
 
 An axis that fits a chunk of ordinary size is brought into one, and the other axes are cut instead. A longer one is
-sorted in chunks (`samples.py`), one line after the other, if there are few lines.
+sorted in chunks (`dealing.py`, `samples.py`), one line after the other, if there are few lines.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from ..ops.moves.axis_moves import moveaxis
 from ..ops.moves.joining import stack
 from ..ops.moves.reshaping import ravel
 from ..ops.moves.taking import flip
+from .dealing import sort_long
 from .docstrings import SORTING
-from .samples import keep_readable, lexsort_long, order_long, sort_long
+from .samples import keep_readable, lexsort_long, order_long
 
 if TYPE_CHECKING:
     from ..array import Array

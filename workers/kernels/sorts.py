@@ -12,12 +12,15 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
-def sort_row(x: Array, out: Array) -> None:
-    """Fill a row with numbers, in order."""
-    np.copyto(out, x)
+def sort_pieces(pieces: list[Array], out: Array) -> None:
+    """Fill a row with the numbers of pieces, in order."""
+    if len(pieces) == 1:
+        np.copyto(out, pieces[0])
+    else:
+        np.concatenate(pieces, out=out)
     put_in_order(out)
     if out.dtype.kind == "f":
-        _restore_bits(out, x)
+        _restore_bits(out, pieces)
 
 
 def put_in_order(x: Array, axis: int = -1) -> None:
@@ -55,7 +58,7 @@ def order_row(x: Array) -> Array:
     return run
 
 
-def _restore_bits(found: Array, came: Array) -> None:
+def _restore_bits(found: Array, came: list[Array]) -> None:
     """Put back into a sorted row zeros of both signs, and NaN, as they came."""
     if not len(found) or (found[0] > 0 and found[-1] == found[-1]) or found[-1] < 0:
         return  # a search would let go of Python's lock
@@ -63,6 +66,6 @@ def _restore_bits(found: Array, came: Array) -> None:
     zero, after = np.searchsorted(found, nothing, "left"), np.searchsorted(found, nothing, "right")
     lost = np.searchsorted(found, nan)
     if after > zero:
-        found[zero:after] = came[came == 0]
+        found[zero:after] = np.concatenate([x[x == 0] for x in came])
     if lost < len(found):
-        found[lost:] = came[np.isnan(came)]
+        found[lost:] = np.concatenate([x[np.isnan(x)] for x in came])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.chunks import chunks_kept_apart, cut
-from windrow.arrays.sorting import samples
+from windrow.arrays.sorting import dealing, samples
 from windrow.workers.config import config
 from windrow.workers.kernels.blocks.order import sorting as blocks
 
@@ -93,26 +93,49 @@ def numbers(dtype, n, seed):
 
 @pytest.mark.parametrize("jit", ["off", "on"])
 @given(st.sampled_from(["f8", "f4", "i8", "i4", "u8", "u4"]), st.integers(0, 99), st.data())
-def test_numbers_in_memory(jit, dtype, seed, data):
+def test_numbers_in_memory_are_dealt(jit, dtype, seed, data):
     n = 4000
     x = numbers(dtype, n, seed)
     chunks = data.draw(cut(n))
-    with config.set(jit=jit):
+    before = dealing._in_chunks
+    done = []
+    with pytest.MonkeyPatch.context() as patch, config.set(jit=jit):
+        patch.setattr(dealing, "LEAST", 1)
+        patch.setattr(dealing, "_in_chunks", lambda *given: done.append(before(*given)) or done[-1])
         same(wr.sort(wr.from_array(x, chunks=(chunks,))), np.sort(x, kind="stable"))
+    assert done or max(chunks) == n
 
 
 @pytest.mark.parametrize("jit", ["off", "on"])
-@pytest.mark.parametrize("chunks", [2940, ((19_938, *[1] * 62),)])
-def test_samples_that_mislead_are_no_matter(jit, chunks):
+def test_samples_that_mislead_are_no_matter(jit, monkeypatch):
+    monkeypatch.setattr(dealing, "LEAST", 1)
+    monkeypatch.setattr(dealing, "SAMPLE", 1000)
     x = np.full(20_000, 5.0)
-    x[20::21] = np.arange(952) / 1000  # a sample at even distances may take just these
+    x[20::21] = np.arange(952) / 1000  # a sample takes just these: one bucket has all others
     x[:300:3] = np.nan
+    before = dealing._in_chunks
+    done = []
+    monkeypatch.setattr(dealing, "_in_chunks", lambda *given: done.append(before(*given)))
     with config.set(jit=jit):
-        same(wr.sort(wr.from_array(x, chunks=chunks)), np.sort(x, kind="stable"))
+        same(wr.sort(wr.from_array(x, chunks=2940)), np.sort(x, kind="stable"))
+    assert done == [None]
+
+
+def test_a_bucket_of_many_small_chunks_is_not_sorted_for_each(monkeypatch):
+    monkeypatch.setattr(dealing, "LEAST", 1)
+    monkeypatch.setattr(dealing, "SAMPLE", 1000)
+    x = np.full(20_000, 5.0)
+    x[20::21] = np.arange(952) / 1000
+    before = dealing._in_chunks
+    done = []
+    monkeypatch.setattr(dealing, "_in_chunks", lambda *given: done.append(before(*given)))
+    same(wr.sort(wr.from_array(x, chunks=((19_938, *[1] * 62),))), np.sort(x))
+    assert done == [None]
 
 
 @pytest.mark.parametrize("depth", [63, 64, 65, 66])
-def test_a_sort_deep_below_other_operations(depth):
+def test_a_sort_deep_below_other_operations(depth, monkeypatch):
+    monkeypatch.setattr(dealing, "LEAST", 1)
     x = np.random.default_rng(0).random(20_000)
     y = wr.sort(wr.from_array(x, chunks=3000))
     for _ in range(depth):

@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from ... import sorts
-from .. import filling
+from ...buffers import ARGUMENTS
+from .. import filling, piecewise
 
 Array = np.ndarray[Any, Any]
 
 PART = 1 << 14
 """What goes along with runs is merged in parts of about so many elements."""
+
+BUCKET = -2
+"""The number of the scratch memory in which a bucket of two chunks is sorted."""
 
 LONG = 512
 """Rows of at least so many elements are put in order by NumPy's fastest sort, and ties by position afterwards."""
@@ -31,7 +35,7 @@ def sort(x: Array, axis: int = -1, descending: bool = False, *, out: Array | Non
         return np.sort(x, axis, kind="stable")
     if x.ndim == 1 and x.dtype.kind in "iuf":
         ordered = np.empty_like(x) if out is None else out
-        sorts.sort_row(x, ordered)
+        sorts.sort_pieces([x], ordered)
         return ordered
     if x.dtype.kind == "f":
         return _sort_rows(x, axis, out)
@@ -121,6 +125,51 @@ def _cut(x: Array) -> Array | None:
     borders = some[np.arange(1, count) * len(some) // count]
     runs = itertools.pairwise([0, *ends.tolist(), n])
     return np.array([[a, *(np.searchsorted(x[a:b], borders) + a).tolist(), b] for a, b in runs]).T
+
+
+@filling
+def deal_into_buckets(x: Array, splitters: Array, *, out: Array | None = None) -> Array:
+    """Return the elements in order, and at the end how many lie in each bucket between splitters."""
+    n = len(x)
+    buckets = np.empty(n + len(splitters) + 1, x.dtype) if out is None else out
+    sort(x, out=buckets[:n])
+    counts = np.diff(np.searchsorted(buckets[:n], splitters, "left"), prepend=0, append=n)
+    buckets[n:].view(f"i{x.dtype.itemsize}")[:] = counts
+    return buckets
+
+
+@piecewise
+@filling
+def in_order(
+    runs: list[Array],
+    starts: Array,
+    skipped: Array,
+    counts: tuple[Array, ...],
+    *,
+    where: tuple[slice, ...],
+    out: Array,
+) -> Array:
+    """Fill a chunk with buckets in order; they came in runs that have some of each.
+
+    For each block of the result params tell where it starts, how many elements of its first bucket come before it, and
+    what each run has of each bucket. What the last bucket has too many goes after it.
+    """
+    n = len(out)
+    if not n:
+        return out
+    block = int(np.searchsorted(starts, where[0].start, "right")) - 1
+    lengths = counts[block][counts[block].any(1)]  # nothing comes of a run without elements
+    ends = np.cumsum(lengths, 1)
+    at = -int(skipped[block])
+    for begin, end in zip((ends - lengths).T.tolist(), ends.T.tolist(), strict=True):
+        stop = at + sum(end) - sum(begin)
+        inside = at >= 0 and stop <= n
+        bucket = out[at:stop] if inside else ARGUMENTS.lend(BUCKET, (stop - at,), out.dtype)
+        sorts.sort_pieces([run[a:b] for run, a, b in zip(runs, begin, end, strict=True)], bucket)
+        if not inside:
+            out[max(at, 0) : stop] = bucket[max(-at, 0) : n - at]
+        at = stop
+    return out
 
 
 def sample(x: Array, step: int) -> Array:
