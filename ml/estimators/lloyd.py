@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csc_array
 
+from ...workers.kernels.compiled.fixed.assigning import add_by_label, find_least
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -42,6 +44,8 @@ def nearest(X: Values, centres: Values, origin: Values) -> Values:
     """Return the number of each row's nearest centre, the first of equals; `centres` are relative to `origin`."""
     labels, numbers = np.empty(len(X), np.int32), np.arange(len(centres), dtype=np.float64)
     for at, _, products in _tiles(X, centres, origin):
+        if find_least(products, labels[at : at + ROWS]):
+            continue
         # For few centres this finds the least several times faster than argmin does.
         mine = products == products.min(axis=0)
         one = np.count_nonzero(mine) == products.shape[1]
@@ -57,11 +61,14 @@ def sums(X: Values, *more: Values) -> Values:
     for at in range(0, len(X), TURN):
         rows = X[at : at + TURN]
         labels = nearest(rows, centres, origin)
-        weight = weights[0][at : at + TURN] if weights else np.ones(len(rows))
-        # A sparse matrix with a weight in each column adds rows several times faster than a dense product.
-        chosen = csc_array((weight, labels, np.arange(len(rows) + 1, dtype=np.int32)), shape=(count, len(rows)))
-        out[:, :-1] += chosen @ rows
-        out[:, -1] += np.bincount(labels, weight, count)
+        weight = weights[0][at : at + TURN] if weights else None
+        partial_sums = np.zeros_like(out)
+        if not add_by_label(rows, labels, weight, partial_sums):
+            weight, ends = np.ones(len(rows)) if weight is None else weight, np.arange(len(rows) + 1, dtype=np.int32)
+            # A sparse matrix with a one in each column adds rows several times faster than a dense product.
+            partial_sums[:, :-1] = csc_array((weight, labels, ends), shape=(count, len(rows))) @ rows
+            partial_sums[:, -1] = np.bincount(labels, weight, count)
+        out += partial_sums
     out[:, :-1] -= out[:, -1:] * origin
     return out
 
