@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.graph.kinds.move import Move
 from windrow.workers.config import config
-from windrow.workers.kernels.compiled.fixed.copying import AXES, Copies, copy, find_loop
+from windrow.workers.kernels.compiled.fixed.copying import AXES, Copies, RowParts, copy, find_loop
 
 pytest.importorskip("llvmlite")
 DTYPES = ["?", "i2", "f4", "f8", "c16", "U5", "S3", "M8[s]", [("a", "i1"), ("b", "f8")]]
@@ -91,3 +91,29 @@ def test_no_object_is_made_for_a_piece(reduced, monkeypatch):
         found = y.sum(axis=0).compute() if reduced else y.persist().compute()
     np.testing.assert_allclose(found, values.sum(0) if reduced else values)
     assert not told
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_parts_of_rows_are_put_together(dtype):
+    rows = [some((n,), dtype) for n in (400, 3, 90, 200, 1)]
+    cuts = np.array(
+        [[0, 3, 3, 390, 400], [0, 0, 1, 2, 3], [5, 20, 20, 90, 90], [0, 200, 200, 200, 200], [0, 0, 0, 1, 1]]
+    )
+    with config.set(jit="on"):
+        parts = RowParts.of(rows, cuts.T[:-1], cuts.T[1:])
+    for number in (2, 0, 3, 1):
+        wanted = np.concatenate([row[c[number] : c[number + 1]] for row, c in zip(rows, cuts, strict=True)])
+        out = np.zeros_like(wanted)
+        parts.put(number, out)
+        assert out.tobytes() == wanted.tobytes()
+
+
+def test_rows_in_several_pieces_are_left_to_numpy():
+    rows, begin = [some((100,), "f8") for _ in range(4)], np.zeros((1, 4), np.int64)
+    with config.set(jit="on"):
+        assert RowParts.of(rows, begin, begin + 50) is not None
+        assert RowParts.of([*rows[:3], rows[3][::2]], begin, begin + 50) is None
+        assert RowParts.of([*rows[:3], rows[3].astype("f4")], begin, begin + 50) is None
+        assert RowParts.of(rows[:3], begin[:, :3], begin[:, :3] + 50) is None
+    with config.set(jit="off"):
+        assert RowParts.of(rows, begin, begin + 50) is None

@@ -1,17 +1,31 @@
-"""Rows in order: the bits of NumPy's stable sort."""
+"""Rows in order, by each of the ways that a processor may choose: the bits of NumPy's stable sort."""
+
+import threading
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from windrow.workers.config import config
 from windrow.workers.kernels import sorts
 from windrow.workers.kernels.blocks.order import quantiles, sorting
+from windrow.workers.kernels.compiled.fixed import bracketing, spreading
+
+pytest.importorskip("llvmlite")
 
 WIDE = ["f8", "f4", "i8", "i4", "u8", "u4"]
 OTHERS = ["f2", "i2", "u2", "i1", "u1", "?", "M8[s]", "m8[ns]", ">f8", ">i4"]
 SHAPES = ["even", "normal", "tails", "few", "spread", "alike", "ordered", "reversed", "outlier", "tiny"]
 LENGTHS = [2047, 2048, 20_000]
+
+
+@pytest.fixture(params=["numpy", "compiled", "off"])
+def way(request, monkeypatch):
+    """Let one way win; "off" has no kernels at all."""
+    monkeypatch.setattr(sorts, "_is_faster", lambda *_: request.param == "compiled")
+    with config.set(jit="off" if request.param == "off" else "on"):
+        yield request.param
 
 
 def numbers(shape, n, dtype, seed=0):
@@ -66,19 +80,29 @@ def check(x):
 
 @pytest.mark.parametrize("dtype", WIDE + OTHERS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_rows_have_the_bits_of_a_stable_sort(shape, dtype):
+def test_rows_have_the_bits_of_a_stable_sort(way, shape, dtype):
     for n in LENGTHS:
         check(numbers(shape, n, dtype))
         check(specials(numbers(shape, n, dtype)))
 
 
-def test_all_nan():
+@pytest.mark.parametrize("dtype", WIDE)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_long_rows_go_by_buckets(monkeypatch, shape, dtype):
+    monkeypatch.setattr(sorts, "_is_faster", lambda *_: True)
+    monkeypatch.setattr(spreading, "MOST", 4000)
+    with config.set(jit="on"):
+        check(numbers(shape, 50_000, dtype))
+        check(specials(numbers(shape, 50_000, dtype)))
+
+
+def test_all_nan(way):
     check(specials(np.full(5000, np.nan)))
     check(np.full(5000, -np.nan))
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_lines_of_several_axes(axis):
+def test_lines_of_several_axes(way, axis):
     shape = [3, 2]
     shape.insert(axis, 2100)
     x = specials(numbers("normal", 3 * 2100 * 2, "f8")).reshape(shape)
@@ -92,12 +116,54 @@ def test_any_bits(dtype, n, seed):
     """Floats of random bits lie at all exponents, and some are NaN."""
     x = np.frombuffer(np.random.default_rng(seed).bytes(n * np.dtype(dtype).itemsize), dtype)
     wanted = np.sort(x, kind="stable")
-    assert sorting.sort(x).tobytes() == wanted.tobytes()
-    np.testing.assert_array_equal(sorts.order_row(x), np.argsort(x, kind="stable"))
+    with pytest.MonkeyPatch.context() as patch, config.set(jit="on"):
+        patch.setattr(sorts, "_is_faster", lambda *_: True)
+        patch.setattr(sorts, "LONG", 32)
+        assert sorting.sort(x).tobytes() == wanted.tobytes()
+        np.testing.assert_array_equal(sorts.order_row(x), np.argsort(x, kind="stable"))
+
+
+def test_the_compiled_way_is_taken_and_ends(way):
+    """What lies evenly is done by the kernel alone, without a sort of NumPy's; what has far outliers is not."""
+    if way != "compiled":
+        return
+    for dtype in WIDE:
+        run, x = spreading.kernel(np.dtype(dtype), 1), numbers("even", 5000, dtype)
+        out = np.empty_like(x)
+        assert spreading.sort_numbers(run, x, out) == spreading.DONE
+        assert out.tobytes() == np.sort(x).tobytes()
+    run, x = spreading.kernel(np.dtype("f8"), 1), numbers("outlier", 5000, "f8")
+    assert spreading.sort_numbers(run, x, x.copy()) == spreading.UNENDED
+    x[7] = -np.nan
+    assert spreading.sort_numbers(run, x, x.copy()) == spreading.LOST
+
+
+def test_ways_are_tried_once(monkeypatch):
+    monkeypatch.setattr(sorts, "_won", {})
+    tried, time_ = [], sorts._time
+    monkeypatch.setattr(sorts, "_time", lambda way, row: tried.append(row.dtype) or time_(way, row))
+    x = numbers("normal", 5000, "f8")
+    with config.set(jit="on"):
+        threads = [threading.Thread(target=check, args=(x,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        check(x)
+    assert len(tried) == 4  # two ways to sort, two to find the order
+    assert set(sorts._won) == {("sort", x.dtype), ("order", x.dtype)}
+
+
+def test_nothing_is_tried_without_kernels(monkeypatch):
+    monkeypatch.setattr(sorts, "_won", {})
+    with config.set(jit="off"):
+        check(numbers("normal", 5000, "f8"))
+    assert not sorts._won
 
 
 @pytest.mark.parametrize("dtype", [*WIDE, "i2", "f2"])
-def test_elements_beside_borders(dtype):
+@pytest.mark.parametrize("jit", ["on", "off"])
+def test_elements_beside_borders(jit, dtype):
     r = np.random.default_rng(3)
     x = specials(numbers("normal", 4097, dtype))
     usable = x[x == x]
@@ -109,12 +175,26 @@ def test_elements_beside_borders(dtype):
         part = sum((x > v) if a else (x >= v) for v, a in zip(values, after, strict=True)).astype(int)
         part[x != x] = -1
         chosen = np.unique(r.integers(0, count + 1, 3))
-        below = quantiles.below(x, values, after)[0]
-        inside = quantiles.inside(x, values, after, chosen)
+        with config.set(jit=jit):
+            below = quantiles.below(x, values, after)[0]
+            inside = quantiles.inside(x, values, after, chosen)
         wanted = [np.count_nonzero(x <= v if a else x < v) for v, a in zip(values, after, strict=True)]
         assert below.tolist() == wanted
         expected = x[np.isin(part, chosen)]
         assert np.sort(inside, kind="stable").tobytes() == np.sort(expected, kind="stable").tobytes()
+
+
+def test_borders_are_compiled():
+    """Every dtype of 4 or 8 bytes, and up to as many borders of a kind as there are places, has a kernel."""
+    x = numbers("normal", 3000, "f8")
+    with config.set(jit="on"):
+        for dtype in WIDE:
+            row = x.astype(dtype)
+            for count in bracketing.PLACES:
+                values, after = np.sort(row[:count]), np.zeros(count, bool)
+                assert bracketing.count_below(row, values, after) is not None
+                assert bracketing.mark_inside(row, values, after, np.array([0])) is not None
+        assert bracketing.count_below(x, np.sort(x[:9]), np.zeros(9, bool)) is None
 
 
 @settings(max_examples=60, deadline=None)
@@ -125,4 +205,5 @@ def test_what_stands_at_ranks(dtype, n, seed, data):
     if x.dtype.kind == "f":
         x[r.random(n) < 0.4] *= -0.0
     ranks = np.array(data.draw(st.lists(st.integers(0, n - 1), max_size=20)), np.int64)
-    assert quantiles.at_ranks(x, ranks).tobytes() == np.sort(x, kind="stable")[ranks].tobytes()
+    with config.set(jit="off"):
+        assert quantiles.at_ranks(x, ranks).tobytes() == np.sort(x, kind="stable")[ranks].tobytes()

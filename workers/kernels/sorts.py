@@ -46,7 +46,7 @@ def order_row(x: Array) -> Array:
     ordered = x[order]
     changes = ordered[1:] != ordered[:-1]
     if x.dtype.kind == "f":
-        changes[np.searchsorted(ordered, x.dtype.type(np.nan)) :] = False
+        changes[np.searchsorted(ordered, np.nan) :] = False
     if changes.all():
         return order
     run = np.zeros(len(x), np.int64)
@@ -60,11 +60,12 @@ def order_row(x: Array) -> Array:
 
 def _restore_bits(found: Array, came: list[Array]) -> None:
     """Put back into a sorted row zeros of both signs, and NaN, as they came."""
-    if not len(found) or (found[0] > 0 and found[-1] == found[-1]) or found[-1] < 0:
-        return  # a search would let go of Python's lock
-    nothing, nan = found.dtype.type([0, np.nan])  # others would have all of the row cast
-    zero, after = np.searchsorted(found, nothing, "left"), np.searchsorted(found, nothing, "right")
-    lost = np.searchsorted(found, nan)
+    if (
+        not len(found) or (found[0] > 0 and found[-1] == found[-1]) or found[-1] < 0
+    ):  # a search would let go of Python's lock
+        return
+    zero, after = np.searchsorted(found, 0, "left"), np.searchsorted(found, 0, "right")
+    lost = np.searchsorted(found, np.nan)
     if after > zero:
         found[zero:after] = np.concatenate([x[x == 0] for x in came])
     if lost < len(found):

@@ -12,6 +12,7 @@ from support.chunks import chunks_kept_apart, cut
 from windrow.arrays.sorting import dealing, samples
 from windrow.workers.config import config
 from windrow.workers.kernels.blocks.order import sorting as blocks
+from windrow.workers.kernels.compiled.fixed import dealing as compiled
 
 DTYPES = ["f8", "f4", "f2", "i8", "u1", "?", "c16", "M8[s]", "m8[ms]", "U2", "S3", "g", ">f8", ">M8[s]"]
 
@@ -141,6 +142,15 @@ def test_a_sort_deep_below_other_operations(depth, monkeypatch):
     for _ in range(depth):
         y = y + 1.0
     np.testing.assert_allclose(y.compute(), np.sort(x) + depth)
+
+
+@pytest.mark.parametrize("bad", [[-np.inf, 0.0], [-1.7e308, 1.7e308], [0.0, 5e-324]])
+def test_splitters_that_no_table_of_cells_tells_apart(bad):
+    x = np.array([*bad, 1.0, np.nan, -0.0])
+    found = np.empty_like(x)
+    with config.set(jit="on"):
+        assert compiled.deal_numbers(x, np.array(bad), len(x), found) is None
+    assert blocks.deal_into_buckets(x, np.array(bad), len(x))[-3:].view("i8").sum() == len(x)
 
 
 @given(lines(), st.data())

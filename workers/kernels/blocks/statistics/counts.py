@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .....graph.errors import SourceChanged
+from ...compiled.fixed.counting import count_below
 
 Array = np.ndarray[Any, Any]
 
@@ -21,6 +22,9 @@ def count_within(x: Array, *rest: Any) -> Array:
     """
     *weights, length = rest
     heavy = weights[0] if weights else None
+    counts = count_below(x, length) if heavy is None else None
+    if counts is not None:
+        return counts[None]
     total = np.zeros(length + 1, np.int64 if heavy is None else np.float64)
     step = max(STEP, 8 * length)
     for begin in range(0, len(x), step):
