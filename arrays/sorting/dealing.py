@@ -1,8 +1,7 @@
-"""Sorting a long axis in chunks by buckets, over which numbers in memory are distributed.
+"""Sorting a long axis in chunks by buckets, over which numbers in memory are distributed before they are sorted.
 
-There are many more buckets than chunks; their borders come from a sample. Each chunk is sorted, and what it has of each
-bucket is sent to the chunk of the result that has it, and sorted there with what others have. A bucket that two chunks
-of the result share is sorted for both.
+There are many more buckets than chunks; their borders come from a sample. Each bucket is sent unsorted to its chunk of
+the result, and sorted there. A bucket that two chunks of the result share is sorted for both.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from ...graph.chunks.axismap import Slice
 from ...graph.chunks.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks.order import sorting as blocks
+from ...workers.kernels.compiled.fixed.dealing import BUCKETS
 from ..base import make
 from ..chunking import coalesce
 from ..ops.moves.axis_moves import move
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ..array import Array
     from .samples import Steps
 
-BUCKETS = 256
-
 SAMPLE = 1 << 14
 """About this many elements come to the driver."""
 
@@ -35,7 +33,7 @@ MOST = BUCKETS // 4
 """With more chunks, too many buckets would be sorted twice."""
 
 LEAST = 1 << 12
-"""Smaller chunks are sorted faster by samples of their own."""
+"""Smaller chunks are sorted faster than distributed over buckets."""
 
 
 def sort_long(x: Array) -> Steps:
@@ -65,7 +63,7 @@ def _sort_once(x: Array) -> Generator[Any, Any, Array | None]:
     if not (splitters[1:] > splitters[:-1]).all():
         return None
     grid = Grid([Axis.of_sizes(sizes + BUCKETS)])
-    function = BlockFunction("order.sorting:deal_into_buckets", (splitters,))
+    function = BlockFunction("order.sorting:deal_into_buckets", (splitters, axis.length))
     dealt = make(function, (x,), grid, x.dtype).persist()
     raw = yield ranges(dealt, sizes[:, None], sizes[:, None] + BUCKETS)
     counts = raw.view(f"i{x.dtype.itemsize}").reshape(axis.count, BUCKETS).astype(np.int64)

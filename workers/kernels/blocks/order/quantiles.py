@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ... import sorts
+from ...compiled.fixed import bracketing
 from .ranks import between, ranks
 from .sorting import sort
 
@@ -75,7 +77,7 @@ def weighted_quantile(x: Array, weights: Array, axes: tuple[int, ...], q: Any, s
 def at_ranks(x: Array, ranks: Array) -> Array:
     """Return what sorting a row without NaN puts at some ranks."""
     plain = x.dtype.kind in "iuf" and x.dtype.itemsize in (4, 8)
-    if not plain or not 0 < len(ranks) < SEVERAL:
+    if not plain or not 0 < len(ranks) < SEVERAL or sorts.pays(x):
         return np.asarray(sort(x)[ranks])
     elements = np.asarray(np.partition(x, ranks)[ranks])
     zero = elements == 0
@@ -106,6 +108,9 @@ def below(x: Array, values: Array, after: Array) -> Array:
         ordered = sort(x)
         left, right = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
         return np.asarray(np.where(after, right, left))[None]
+    bracket_counts = bracketing.count_below(x, values, after)
+    if bracket_counts is not None:
+        return bracket_counts[None]
     counts = [np.count_nonzero(x <= v if a else x < v) for v, a in zip(values, after, strict=True)]
     return np.array(counts, np.int64)[None]
 
@@ -118,6 +123,9 @@ def inside(x: Array, values: Array, after: Array, chosen: Array) -> Array:
         end = len(x) - (int(count_nan(x).sum()) if may_be_lost(x.dtype) else 0)
         at = np.concatenate([[0], np.where(after, right, left), [end]])
         return np.concatenate([ordered[at[i] : at[i + 1]] for i in chosen.tolist()])
+    marks = bracketing.mark_inside(x, values, after, chosen)
+    if marks is not None:
+        return x[marks]
     mask = np.zeros(len(x), bool)
     for i in chosen.tolist():
         part = np.ones(len(x), bool) if i < len(values) else x == x

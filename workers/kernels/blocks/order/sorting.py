@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import sorts
 from ...buffers import ARGUMENTS
+from ...compiled.fixed import dealing
+from ...compiled.fixed.copying import RowParts
 from .. import filling, piecewise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Array = np.ndarray[Any, Any]
 
@@ -37,6 +42,8 @@ def sort(x: Array, axis: int = -1, descending: bool = False, *, out: Array | Non
         ordered = np.empty_like(x) if out is None else out
         sorts.sort_pieces([x], ordered)
         return ordered
+    if x.dtype.kind in "iuf" and sorts.pays(x, axis):
+        return _sort_lines(x, axis)
     if x.dtype.kind == "f":
         return _sort_rows(x, axis, out)
     return _unstable(x, axis, out)  # what is equal has equal bits
@@ -48,6 +55,15 @@ def _unstable(x: Array, axis: int = -1, out: Array | None = None) -> Array:
     np.copyto(ordered, x)
     sorts.put_in_order(ordered, axis)
     return ordered
+
+
+def _sort_lines(x: Array, axis: int) -> Array:
+    """Sort lines one by one."""
+    rows = np.moveaxis(x, axis, -1)
+    ordered = np.empty(rows.shape, x.dtype)
+    for index in np.ndindex(rows.shape[:-1]):
+        sorts.sort_pieces([rows[index]], ordered[index])
+    return np.moveaxis(ordered, -1, axis)
 
 
 def _sort_rows(x: Array, axis: int, out: Array | None) -> Array:
@@ -101,12 +117,28 @@ def merge_runs(x: Array, others: Array) -> Array:
     if cuts is None:
         return others[argsort(x)]
     merged, at = np.empty_like(others), 0
-    for part in itertools.pairwise(cuts.tolist()):
-        keys, along = (np.concatenate([each[a:b] for a, b in zip(*part, strict=True)]) for each in (x, others))
-        order = argsort(keys)
-        np.take(along, order, out=merged[at : at + len(order)], mode="clip")
+    keys, along = (_joiner(each, cuts) for each in (x, others))
+    for number in range(len(cuts) - 1):
+        order = argsort(keys(number))
+        np.take(along(number), order, out=merged[at : at + len(order)], mode="clip")
         at += len(order)
     return merged
+
+
+def _joiner(x: Array, cuts: Array) -> Callable[[int], Array]:
+    """Return what puts together the pieces of a part: of each run what is between two cuts."""
+    rows = [x] * cuts.shape[1]
+    parts = RowParts.of(rows, cuts[:-1], cuts[1:])
+    if parts is None:
+        return lambda number: np.concatenate([x[a:b] for a, b in zip(*cuts[number : number + 2].tolist(), strict=True)])
+    sizes = (cuts[1:] - cuts[:-1]).sum(1).tolist()
+
+    def join(number: int) -> Array:
+        piece = np.empty(sizes[number], x.dtype)
+        parts.put(number, piece)
+        return piece
+
+    return join
 
 
 def _cut(x: Array) -> Array | None:
@@ -128,12 +160,17 @@ def _cut(x: Array) -> Array | None:
 
 
 @filling
-def deal_into_buckets(x: Array, splitters: Array, *, out: Array | None = None) -> Array:
-    """Return the elements in order, and at the end how many lie in each bucket between splitters."""
+def deal_into_buckets(x: Array, splitters: Array, total: int, *, out: Array | None = None) -> Array:
+    """Return the elements, those of each bucket between splitters together, and at the end how many these are.
+
+    Buckets hold their elements in any order but for equal ones: these keep theirs. The whole array has `total`.
+    """
     n = len(x)
     buckets = np.empty(n + len(splitters) + 1, x.dtype) if out is None else out
-    sort(x, out=buckets[:n])
-    counts = np.diff(np.searchsorted(buckets[:n], splitters, "left"), prepend=0, append=n)
+    counts = dealing.deal_numbers(x, splitters, total, buckets[:n])
+    if counts is None:
+        sort(x, out=buckets[:n])
+        counts = np.diff(np.searchsorted(buckets[:n], splitters, "left"), prepend=0, append=n)
     buckets[n:].view(f"i{x.dtype.itemsize}")[:] = counts
     return buckets
 
@@ -160,12 +197,18 @@ def in_order(
     block = int(np.searchsorted(starts, where[0].start, "right")) - 1
     lengths = counts[block][counts[block].any(1)]  # nothing comes of a run without elements
     ends = np.cumsum(lengths, 1)
-    at = -int(skipped[block])
-    for begin, end in zip((ends - lengths).T.tolist(), ends.T.tolist(), strict=True):
+    at, ahead = -int(skipped[block]), sum(int(each.sum()) for each in counts[block + 1 :])
+    joins = (
+        RowParts.of(runs, (ends - lengths).T, ends.T) if runs[0].dtype == out.dtype and out.flags.c_contiguous else None
+    )
+    for number, (begin, end) in enumerate(zip((ends - lengths).T.tolist(), ends.T.tolist(), strict=True)):
         stop = at + sum(end) - sum(begin)
         inside = at >= 0 and stop <= n
         bucket = out[at:stop] if inside else ARGUMENTS.lend(BUCKET, (stop - at,), out.dtype)
-        sorts.sort_pieces([run[a:b] for run, a, b in zip(runs, begin, end, strict=True)], bucket)
+        parts = [run[a:b] for run, a, b in zip(runs, begin, end, strict=True)]
+        if joins is not None:
+            joins.put(number, bucket)
+        sorts.sort_pieces(parts, bucket, ahead, joined=joins is not None)
         if not inside:
             out[max(at, 0) : stop] = bucket[max(-at, 0) : n - at]
         at = stop

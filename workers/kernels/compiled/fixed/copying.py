@@ -23,7 +23,11 @@ WORK = 10_000
 """A piece's work, in loops of NumPy's over elements: what the interpreter needs for it."""
 AXES = 6
 """Of a box, at most: those that lie in one piece on both sides are one, and strings and records have one more."""
+SEVERAL = 4
+"""Rows; NumPy puts together pieces of fewer."""
 _NUMBER = np.dtype(np.int64)
+_ROW = np.array([[0, 0] + [1] * 3 * AXES])
+"""A box's part of the table: one byte, goes from nowhere to nowhere."""
 _COPY = "llvm.memcpy.p0.p0.i64"
 
 
@@ -62,6 +66,38 @@ def copy(loop: Native, copies: Copies, itemsize: int) -> None:
         table[:, last - extent.shape[1] : last] = part
     address = table.__array_interface__["data"][0]
     loop(address, address, address, len(table), unit, 0, 0)
+
+
+class RowParts:
+    """Parts of rows, (parts, rows), of which the first, the second, and so on are put together in one call each.
+
+    `begin` and `end` are positions in the rows, which must live as long as this. NumPy would let go of Python's lock
+    for each piece.
+    """
+
+    def __init__(self, loop: Native, rows: list[Array], begin: Array, end: Array) -> None:
+        self._loop, size = loop, rows[0].itemsize
+        table = _ROW.repeat(begin.size, 0).reshape(*begin.shape, -1)  # as no copy does, it keeps the lock
+        stop = np.cumsum(end - begin, 1)
+        table[:, :, 0] = begin * size + [row.__array_interface__["data"][0] for row in rows]
+        table[:, :, 1] = (stop - (end - begin)) * size
+        table[:, :, 1 + AXES] = (end - begin) * size
+        self._table = table
+
+    @staticmethod
+    def of(rows: list[Array], begin: Array, end: Array) -> RowParts | None:
+        """Return the parts; None where rows are few, or don't lie in one piece, and as long as there is no loop."""
+        if len(rows) < SEVERAL or not all(row.flags.c_contiguous and row.dtype == rows[0].dtype for row in rows):
+            return None
+        loop = find_loop(begin.size, begin.size)
+        return None if loop is None else RowParts(loop, rows, begin, end)
+
+    def put(self, number: int, out: Array) -> None:
+        """Put a part's pieces one after the other into a row, which lies in one piece, once."""
+        part = self._table[number]
+        part[:, 1] += out.__array_interface__["data"][0]
+        address = part.__array_interface__["data"][0]
+        self._loop(address, address, address, len(part), 0, 0, 0)
 
 
 def _merge(copies: Copies, itemsize: int) -> tuple[Array, Array, int]:
