@@ -1,4 +1,4 @@
-"""When a program is compiled: once it has had work enough, and then step by step, as far as kernels take steps."""
+"""When a program is compiled: once it has run often, or before its first run if it has many steps."""
 
 from __future__ import annotations
 

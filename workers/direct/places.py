@@ -28,7 +28,7 @@ NEVER = 1 << 62
 
 @dataclass(frozen=True)
 class Place:
-    """Where a stage's only block lies: in C order, from the begin of a slot of memory on."""
+    """Where a stage's only block lies: in C order, from the beginning of a slot of memory."""
 
     slot: int
     shape: tuple[int, ...]

@@ -1,8 +1,8 @@
 """Stages that the calling thread runs itself, over arrays in its memory.
 
 What is made of a few small blocks takes less time than a word to the engine. The kernels are those that ranks run, on
-the same blocks, so the bits are the same. `places` tells where results lie, so that elements are set in place; what has
-had work enough is compiled as a whole (`native`).
+the same blocks, so the bits are the same. `places` tells where results lie, so that elements are set in place; a
+program that runs often, or has many steps, is compiled as a whole (`compiling`).
 """
 
 from __future__ import annotations
