@@ -72,7 +72,7 @@ def from_tiff(
     ChunksError
         `chunks` can't be read or doesn't fit the shape.
     ImportError
-        tifffile isn't installed, or zarr, by which strips and tiles are read.
+        tifffile isn't installed.
 
     >>> import tempfile
     >>> import numpy as np
@@ -107,9 +107,8 @@ def _describe(place: FilePlace, level: Any, number: int, depth: int) -> tuple[Ti
     at_once = level.dataoffset if keyframe.is_final and keyframe.fillorder == 1 else None
     if at_once is not None:
         dtype = np.dtype(level.dtype).newbyteorder(order)
-        source = TiffSeries(place, (), number, depth, shape, dtype, at_once)
+        source = TiffSeries(place, (), number, depth, shape, len(shape), dtype, at_once)
         return source, (*(1,) * max(0, len(shape) - 2), *shape[-2:])
-    need("from_tiff", "zarr", "a TIFF file")
     _check_codec(place, keyframe)
     _check_pages(place, level, number)
     lead = find_lead(shape, len(level), keyframe.size)
@@ -120,7 +119,7 @@ def _describe(place: FilePlace, level: Any, number: int, depth: int) -> tuple[Ti
         )
     others = {os.path.abspath(p.parent.filehandle.path) for p in level if p is not None} if place.is_local else set()
     more = tuple(describe("from_tiff", each) for each in sorted(others - {place.path}))
-    source = TiffSeries(place, more, number, depth, shape, np.dtype(level.dtype), None)
+    source = TiffSeries(place, more, number, depth, shape, lead, np.dtype(level.dtype), None)
     inner = shape[lead:]
     return source, (*(1,) * lead, *_stored(inner, keyframe))
 
