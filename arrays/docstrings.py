@@ -51,6 +51,12 @@ BadValue
     The result's dtype has no such value as `initial`: NaN among integers, or a text.
 RangeError
     The result's dtype can't hold a number as large as `initial`.
+{masked_errors}
+ArgumentError
+    `a` can't be read as an array; `keepdims` isn't True or False; or `out` isn't an array.
+{entry AxisError}
+ShapeError
+    `where` doesn't broadcast, an axis is named twice, or `out` has another shape than the result.
 {sum_errors}
 ArgumentError
     `a` can't be read as an array; `keepdims` isn't True or False; `initial` isn't a number, or is None beside `where`;

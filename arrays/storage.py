@@ -31,6 +31,7 @@ from ..graph.kinds.elementwise import Elementwise
 from ..graph.kinds.mapping import BlockFunction
 from ..graph.kinds.move import Move
 from ..graph.kinds.reshape import Reshape
+from ..workers.forks import hold_while_forking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -305,4 +306,4 @@ def _forked() -> None:
 
 
 os.register_at_fork(after_in_child=_forked)
-os.register_at_fork(before=CHANGES.acquire, after_in_parent=CHANGES.release, after_in_child=CHANGES.release)
+hold_while_forking(CHANGES)

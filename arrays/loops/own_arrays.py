@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dis
 import types
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,7 +86,7 @@ def _replaced(names: dict[str, Any]) -> dict[str, Any]:
     return module | {name: makers[id(value)] for name, value in names.items() if id(value) in makers}
 
 
-@lru_cache(maxsize=1)
+@cache
 def _numpy() -> types.ModuleType:
     """Return a module that has NumPy's names."""
     module = types.ModuleType("numpy", np.__doc__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,8 +15,7 @@ from ...graph.kinds.source import Host
 from ...graph.lowering.lower import lower
 from ...graph.lowering.plan_cache import scalars_of
 from ...scheduler.session.cluster import running
-from ...scheduler.session.resources import usable_cores
-from ...workers.config import config
+from ...scheduler.session.resources import default_threads
 from ...workers.direct import DirectProgram, is_direct, stand_for
 from ...workers.rank.output import in_task
 from ..base import runs_in_step, wrap
@@ -125,16 +124,13 @@ def _count_threads() -> int:
     if in_task():
         return 1
     active = running()
-    return (config.threads or _cores()) if active is None else active.threads
-
-
-_cores = cache(usable_cores)
+    return default_threads() if active is None else active.threads
 
 
 def _at_hand(e: Expr) -> np.ndarray[Any, Any] | None:
     """Return an array in this process's memory that an expression is; None where it is none."""
     data = e.op.data if isinstance(e.op, Host) else None
-    return data.array if data is not None and data.in_memory and data.lock is None else None
+    return data.array if data is not None and data.at_hand else None
 
 
 def _scalars(node: Expr) -> list[Scalar]:

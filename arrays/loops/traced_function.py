@@ -114,13 +114,17 @@ class TracedFunction:
         """Trace a call, with lazy arrays of the function's own where it can't be traced otherwise."""
         try:
             return self._trace_as(self._function, arguments, level)
-        except NeedsValues:
+        except NeedsValues as error:
             other = with_own_arrays(self._function)
             if other is None:
                 raise
-            with suppress(Exception):  # the error that is told is that of the function as it is
-                return self._trace_as(other, arguments, level)
-            raise
+            refusal = error
+        try:
+            return self._trace_as(other, arguments, level)
+        except NeedsValues:
+            raise refusal from None
+        except Exception as error:
+            raise refusal from error
 
     def _trace_as(
         self, function: Callable[..., Any], arguments: Arguments, level: int

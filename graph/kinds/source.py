@@ -122,6 +122,11 @@ class HostData:
         return self.in_place and self.file is None
 
     @property
+    def at_hand(self) -> bool:
+        """Whether this process may read it at any time: it lies in memory, and nobody wants a lock held."""
+        return self.in_memory and self.lock is None
+
+    @property
     def slow(self) -> bool:
         """Whether reading it may take long: what isn't in memory, nor a plain file; I/O threads read it."""
         return not self.in_place and not getattr(self.array if self.file is None else self.file, "quick", False)

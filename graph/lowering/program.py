@@ -146,6 +146,11 @@ class Program:
         return self.values[-1]
 
     @property
+    def only(self) -> Value | None:
+        """The value, if the program is that alone, and reduces nothing."""
+        return self.values[0] if len(self.values) == 1 and self.level is None else None
+
+    @property
     def operations(self) -> tuple[str, ...]:
         """Names of what it does, in order; reading whole blocks is none."""
         names = [_name(value) for value in self.values]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ...graph.arguments import check_integer
@@ -33,6 +34,14 @@ def usable_cores(root: Path = ROOT) -> int:
     """Return the number of cores that this process may keep busy: it may run on them, and its groups grant the time."""
     cores, quota = len(os.sched_getaffinity(0)), cpu_quota(root)
     return max(1, cores if quota is None else min(cores, math.ceil(quota.cores)))
+
+
+def default_threads() -> int:
+    """Return how many compute threads the embedded engine has, unless a cluster says so."""
+    return config.threads or _cores_at_first()
+
+
+_cores_at_first = cache(usable_cores)
 
 
 def spread_over_cores() -> tuple[int, int]:

@@ -442,7 +442,7 @@ def _blocks_per_task(kept: dict[str, Pin]) -> dict[str, int]:
 def _is_at_hand(root: Expr) -> bool:
     """Whether a value lies in this process's memory, and is copied sooner than the engine is told."""
     data = root.op.data if isinstance(root.op, Host) else None
-    if data is None or not data.in_memory or data.lock is not None or root.nbytes > LITTLE:
+    if data is None or not data.at_hand or root.nbytes > LITTLE:
         return False
     return type(data.array) is np.ndarray and data.array.dtype == root.dtype
 

@@ -16,7 +16,7 @@ from ...graph.kinds.elementwise import Scalar, kind_of
 from ...graph.kinds.source import Full, Inside
 from ...graph.lowering.program import Apply, Generate, Load, Program
 from ..kernels.compiled.fused.boxes import NotStrided, address_of, lay_out, way_of_reading
-from ..kernels.compiled.fused.dispatch import kernel_of
+from ..kernels.compiled.fused.dispatch import kernel_of_text
 from ..kernels.compiled.fused.strided import TOGETHER
 from ..kernels.compiled.fused.strided_text import compile_strided
 from ..kernels.compiled.llvm.text import NotCompilable
@@ -247,7 +247,9 @@ class CallMaker:
         """Return the scalars that a program hands to its kernel, and which of them are holes."""
         parts: list[bytes] = []
         holes: list[Hole] = []
-        for at, ((value, argument), scalar) in enumerate(zip(compiled.scalars, compiled.fused.constants, strict=True)):
+        for at, ((value, argument), scalar) in enumerate(
+            zip(compiled.scalars, compiled.fused.conversions, strict=True)
+        ):
             source: Any = program.values[value]
             source = source.source if argument < 0 else source.args[argument]
             if (number := self._holes.get(id(source))) is not None:
@@ -288,7 +290,7 @@ def _compile(program: Program, spaced: bool) -> _Compiled:
             scalars += [(number, k) for k, arg in enumerate(value.args) if isinstance(arg, Scalar)]
         elif isinstance(value, Generate) and isinstance(value.source, Full):
             scalars.append((number, -1))
-    return _Compiled(fused, kernel_of(fused.text, 0), tuple(scalars))
+    return _Compiled(fused, kernel_of_text(fused.text, 0), tuple(scalars))
 
 
 def _based(rows: Array, which: Array, bases: Sequence[Place | Array]) -> tuple[Array, Array, tuple[Array, ...]]:

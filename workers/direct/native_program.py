@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -108,27 +109,27 @@ class NativeProgram:
             self._free.append(workspace)
             raise
         steps = runner.with_numbers(scalars)
-        with ThreadPoolExecutor(self.threads - 1) if self._has_shared else nullcontext() as pool:
-            for part in self._parts:
-                if isinstance(part, _Calls):
-                    self._call(part, workspace, memory, pool)
-                elif (call := workspace.ready.get(part)) is not None:
-                    call()
-                else:
-                    runner.run(steps, part, inputs, memory)
+        for part in self._parts:
+            if isinstance(part, _Calls):
+                self._call(part, workspace, memory)
+            elif (call := workspace.ready.get(part)) is not None:
+                call()
+            else:
+                runner.run(steps, part, inputs, memory)
         if sum(each.nbytes for each in slots) <= MOST_KEPT:
             self._free.append(workspace)
         return memory
 
-    def _call(self, part: _Calls, workspace: _Workspace, memory: list[Array], pool: ThreadPoolExecutor | None) -> None:
+    def _call(self, part: _Calls, workspace: _Workspace, memory: list[Array]) -> None:
         """Make calls; several threads, where they share them. These hold the memory that they write to."""
 
         def share(k: int, held: object) -> None:
             workspace.calls.run(self._loop, part.first + k, 1)
 
-        if not part.shared or pool is None:
+        if not part.shared:
             workspace.calls.run(self._loop, part.first, part.many)
             return
+        pool = _pool(self.threads - 1, os.getpid())
         others: list[Future[None]] = []
         mine = [0]
         for k in range(1, part.many):
@@ -149,3 +150,9 @@ class NativeProgram:
         bound.put(np.array([0] * count + [address_of(each) for each in slots], np.int64), self._staying)
         ready = {k: runner.prepare(k, inputs, [*inputs, *slots]) for k in self._fixed}
         return _Workspace(bound, slots, {k: call for k, call in ready.items() if call is not None})
+
+
+@lru_cache(maxsize=2)
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """Return threads of this process, which last: a call takes about as long as beginning one."""
+    return ThreadPoolExecutor(threads, "windrow-share")

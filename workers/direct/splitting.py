@@ -29,18 +29,18 @@ def split(stage: Stage) -> Iterator[Stage]:
 
 def is_renamed(stage: Stage) -> bool:
     """Whether a stage of one block is an input as it lies, perhaps under another shape."""
-    values = stage.program.values
-    value = values[0]
-    if len(values) > 1 or stage.program.level is not None or not isinstance(value, Load):
-        return False
-    return value.access == ByBlock(tuple(range(stage.grid.ndim))) and stage.input_grids[0].shape == stage.grid.shape
+    value = stage.program.only
+    return (
+        isinstance(value, Load)
+        and value.access == ByBlock(tuple(range(stage.grid.ndim)))
+        and stage.input_grids[0].shape == stage.grid.shape
+    )
 
 
 def product_of(stage: Stage) -> Product | None:
     """Return the product that is all that a stage does, of blocks or of parts of blocks."""
-    values = stage.program.values
-    product = values[0]
-    if len(values) > 1 or stage.program.level is not None or not isinstance(product, Product) or product.op.split > 1:
+    product = stage.program.only
+    if not isinstance(product, Product) or product.op.split > 1:
         return None
     return product if all(map(_is_part, product.fused)) else None
 

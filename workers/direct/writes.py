@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,9 +42,8 @@ def find_writes(stages: Sequence[Stage]) -> dict[str, Write]:
 
 def _find_write(stage: Stage) -> Write | None:
     """Return how a stage sets elements; None where it does anything else, or not by slices."""
-    values = stage.program.values
-    value = values[0]
-    if len(values) > 1 or stage.program.level is not None or not isinstance(value, Load):
+    value = stage.program.only
+    if not isinstance(value, Load):
         return None
     access = value.access
     if not isinstance(access, Move) or not access.sets_elements or value.frame != stage.domain:
@@ -94,20 +93,22 @@ class _Order:
 
     def find(self) -> list[Stage]:
         ready = [number for number, count in enumerate(self.missing) if not count]
-        held: list[int] = []
+        held: set[int] = set()
         ordered: list[Stage] = []
         while ready or held:
             if not ready:  # two that set elements wait for each other
-                ordered.append(self._take(heappop(held), ready, held))
+                number = min(held)
+                held.remove(number)
+                ordered.append(self._take(number, ready, held))
                 continue
             number = heappop(ready)
             if number in self.bases and self.unread[self.bases[number]] > 1:
-                heappush(held, number)
+                held.add(number)
             else:
                 ordered.append(self._take(number, ready, held))
         return ordered
 
-    def _take(self, number: int, ready: list[int], held: list[int]) -> Stage:
+    def _take(self, number: int, ready: list[int], held: set[int]) -> Stage:
         """Take a stage, and see which are ready then."""
         for read in self.reads[number]:
             self.unread[read] -= 1
@@ -115,7 +116,6 @@ class _Order:
                 for write in [write for write in held if self.bases[write] == read]:
                     held.remove(write)
                     heappush(ready, write)
-        heapify(held)
         for reader in self.readers[number]:
             self.missing[reader] -= 1
             if not self.missing[reader]:

@@ -223,11 +223,7 @@ def any(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `keepdims` isn't True or False; or `out` isn't an array.
-    {AxisError}
-    ShapeError
-        `where` doesn't broadcast, an axis is named twice, or `out` has another shape than the result.
+    {masked_errors}
     DTypeError
         `where` isn't bool, or the result isn't cast to the dtype of `out`.
 

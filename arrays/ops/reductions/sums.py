@@ -184,11 +184,7 @@ def mean(
 
     Raises
     ------
-    ArgumentError
-        `a` can't be read as an array; `keepdims` isn't True or False; or `out` isn't an array.
-    {AxisError}
-    ShapeError
-        `where` doesn't broadcast, an axis is named twice, or `out` has another shape than the result.
+    {masked_errors}
     DTypeError
         `a` isn't numbers or durations, `dtype` isn't of such, `where` isn't bool, or the result isn't cast to the dtype
         of `out`.

@@ -31,7 +31,7 @@ def compiled():
 def program_of(function):
     """Return the compiled form of the only call of a function that was traced; None where it isn't compiled."""
     (call,) = [call for call in function._calls.values() if call is not None]
-    return call._program._compiling._native
+    return next(iter(call._program._compiling._by_threads.values()), None)
 
 
 def choose_key(rng, shape):
@@ -189,7 +189,6 @@ def test_threads_share_what_is_large_with_the_same_bits():
 def test_runs_on_several_threads_have_memory_of_their_own():
     traced = wr.jit(smoothed, static="times")
     arrays = np.random.default_rng(7).random((4, 2, 1000))
-    traced(50, *map(wr.array, arrays[0]))
     wrong = []
 
     def run(x, y):
@@ -203,6 +202,7 @@ def test_runs_on_several_threads_have_memory_of_their_own():
     for thread in threads:
         thread.join(60)
     assert not wrong
+    assert not any(thread.is_alive() for thread in threads)
 
 
 def test_products_are_made_where_their_operands_lie():
@@ -266,17 +266,24 @@ def test_programs_of_which_nothing_is_compiled(jit):
     values = [traced(wr.array(z)) for _ in range(3 if jit == "on" else 250)]
     value = values[-1]
     np.testing.assert_array_equal(np.asarray(value), np.cumsum(z) * 1j)
+    (call,) = traced._calls.values()
+    assert call._program._compiling._by_threads == {}
 
 
 def test_kernels_that_cannot_be_made(monkeypatch):
-    def fail(*_):
+    asked = []
+
+    def fail(text, *_):
+        asked.append(text)
         raise RuntimeError("no")
 
     monkeypatch.setattr(kernel_cache, "compile_text", fail)
-    traced = wr.jit(lambda x: (x * 7.125 - 3) / (x[::-1] + 8.0625))
+    traced = wr.jit(lambda x: (x * 7.125 - 3) / (x[::-1] + 8.0625) ** 2)
     x = np.arange(6.0)
     for _ in range(3):
-        np.testing.assert_array_equal(np.asarray(traced(wr.array(x))), (x * 7.125 - 3) / (x[::-1] + 8.0625))
+        np.testing.assert_array_equal(np.asarray(traced(wr.array(x))), (x * 7.125 - 3) / (x[::-1] + 8.0625) ** 2)
+    assert asked
+    assert program_of(traced) is None
 
 
 def test_an_error_in_one_run_is_gone_in_the_next():
@@ -311,7 +318,8 @@ with wr.Cluster(threads=3):
 def run():
     threading.main_thread().join()
     (call,) = traced._calls.values()
-    print(np.asarray(traced(wr.array(x), wr.array(x))).shape, call._program._compiling._native._has_shared)
+    shape = np.asarray(traced(wr.array(x), wr.array(x))).shape
+    print(shape, [native._has_shared for native in call._program._compiling._by_threads.values()])
 
 
 threading.Thread(target=run).start()
@@ -322,4 +330,4 @@ def test_threads_that_outlive_the_main_thread_compute():
     done = subprocess.run(
         [sys.executable, "-c", AFTER_THE_END], capture_output=True, text=True, timeout=100, check=False
     )
-    assert done.stdout == "(1024, 512) True\n", done.stderr
+    assert done.stdout == "(1024, 512) [True, True]\n", done.stderr

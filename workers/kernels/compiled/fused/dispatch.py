@@ -15,12 +15,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ....config import config
+from ....forks import hold_while_forking
 from ...buffers import Buffers
 from ...interpreter.tile_regions import Region, regions
 from ..courses.courses import Operand, Places, abreast, find_operands, is_in_order, turn
 from ..fixed.transposing import copy_tile
 from ..llvm.kernel_cache import Kernel
-from ..llvm.machine_code import hold_while_forking
 from ..llvm.text import NotCompilable
 from .fused import FusedKernel, compile_fused, cuts
 from .loops import LANES
@@ -63,12 +63,12 @@ class BoundKernel:
 
 def bind(fused: FusedKernel, inputs: int, stage: Stage) -> BoundKernel:
     """Return a stage's kernel, which takes so many inputs: the one that there is of its text."""
-    kernel = kernel_of(fused.text, inputs)
+    kernel = kernel_of_text(fused.text, inputs)
     scalars = np.frombuffer(fused.scalars.ljust(8, b"\0"), np.uint8)
     return BoundKernel(fused, kernel, scalars, math.prod(stage.domain.shape) * fused.steps)
 
 
-def kernel_of(text: str, inputs: int) -> Kernel:
+def kernel_of_text(text: str, inputs: int) -> Kernel:
     """Return the kernel that there is of a text."""
     with _lock:
         return _kernels.setdefault(text, Kernel(text, inputs))

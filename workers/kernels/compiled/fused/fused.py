@@ -27,7 +27,7 @@ class FusedKernel:
     `loads` are the numbers of the values that are its inputs, `single` tells which are one element for all
     positions; `steps` is how many loops NumPy would make of it; `scalars` are the bytes of its scalars. `dtype` is
     what it writes: an element for each of the program's, or of a reduction one for each block. `lanes` says that it
-    sums on lanes, which it gives as they are when it is told of no blocks, but of one tile. `constants` tell
+    sums on lanes, which it gives as they are when it is told of no blocks, but of one tile. `conversions` tell
     what each of the scalars of a strided kernel is converted to.
     """
 
@@ -38,7 +38,7 @@ class FusedKernel:
     dtype: DType
     lanes: bool
     steps: int
-    constants: tuple[KernelScalar, ...] = ()
+    conversions: tuple[KernelScalar, ...] = ()
 
 
 def compile_fused(program: Program) -> FusedKernel:

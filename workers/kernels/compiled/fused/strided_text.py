@@ -81,8 +81,8 @@ class _Strided(KernelWriter):
         text = self.body.whole(head) + _entry(count, count + ndim - 1 if ndim > 1 else None)
         scalars, single = b"".join(self.scalars), tuple(self.single.values())
         steps = len(plan.tiled) + 2 * moved
-        constants = tuple(self.constants)
-        return FusedKernel(text, plan.wholes, single, scalars, dtype, lanes=False, steps=steps, constants=constants)
+        conversions = tuple(self.conversions)
+        return FusedKernel(text, plan.wholes, single, scalars, dtype, lanes=False, steps=steps, conversions=conversions)
 
     def _check(self) -> None:
         result = self.program.result

@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ....config import config
-from .machine_code import Native, compile_text, hold_while_forking, kept_function
+from ....forks import hold_while_forking
+from .machine_code import Native, compile_text, kept_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,15 +18,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ....forks import hold_while_forking
+
 Native = Callable[..., None]
 _log = logging.getLogger("windrow")
 _lock = threading.Lock()
 _engines: list[Any] = []
-
-
-def hold_while_forking(lock: threading.Lock) -> None:
-    """See to it that no other thread has a lock when the process forks: the child hasn't got that thread."""
-    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 hold_while_forking(_lock)

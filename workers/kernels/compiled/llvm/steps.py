@@ -38,12 +38,12 @@ class KernelScalar:
 
 @dataclass
 class StepWriter:
-    """Writes steps of a program; `scalars` are those that they need, in eight bytes each, told of by `constants`."""
+    """Writes steps of a program; `scalars` are those that they need, in eight bytes each, told of by `conversions`."""
 
     program: Program
     body: Body = field(default_factory=Body)
     scalars: list[bytes] = field(default_factory=list)
-    constants: list[KernelScalar] = field(default_factory=list)
+    conversions: list[KernelScalar] = field(default_factory=list)
 
     def write_step(self, step: Value, made: dict[int, str]) -> str:
         """Write a step over the registers of the values that are made; return its own.
@@ -90,7 +90,7 @@ class StepWriter:
         return loop(step.function, [a if isinstance(a, Scalar) else self.program.values[a].dtype for a in step.args])
 
     def _scalar(self, value: Any, dtype: DType, name: str) -> str:
-        self.constants.append(KernelScalar(dtype, name))
-        self.scalars.append(self.constants[-1].bytes_of(value))
+        self.conversions.append(KernelScalar(dtype, name))
+        self.scalars.append(self.conversions[-1].bytes_of(value))
         at = self.body.entry.set(f"getelementptr inbounds i8, ptr %scalars, i64 {8 * (len(self.scalars) - 1)}")
         return self.body.entry.load(dtype, at, "0")
