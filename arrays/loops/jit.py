@@ -60,8 +60,9 @@ def jit(function: Callable[..., Any] | None = None, *, static: int | str | tuple
     in ``range(n)``, the function is traced for each of its values.
 
     While a function is traced it runs, perhaps more than once: what it prints, or changes elsewhere, happens then and
-    not in later calls, and arrays that it takes from outside are what they were. If it writes to arrays from outside,
-    or changes lists and dicts that it is given, each call is one of the function itself.
+    not in later calls, also in arrays of NumPy's, and arrays that it takes from outside are what they were. If it
+    writes to lazy arrays from outside, or changes lists and dicts that it is given, each call is one of the function
+    itself.
 
     Arrays that it makes by NumPy's `zeros`, `empty`, `ones`, `full`, `arange`, `linspace`, `eye` and `identity` are
     lazy if it can't be traced otherwise, so that it may assign to them.

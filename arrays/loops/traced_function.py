@@ -123,8 +123,8 @@ class TracedFunction:
             return self._trace_as(other, arguments, level)
         except NeedsValues:
             raise refusal from None
-        except Exception as error:
-            raise refusal from error
+        except Exception as error:  # what NumPy's arrays would have raised, too
+            raise error from refusal
 
     def _trace_as(
         self, function: Callable[..., Any], arguments: Arguments, level: int

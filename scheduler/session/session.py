@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from ...graph.errors import ClusterError, OutOfMemory
+from ...graph.errors import ArgumentError, ClusterError, OutOfMemory
 from ...graph.expr.expr import Expr, walk
 from ...graph.kinds.anchor import copied, leaf, restored
+from ...graph.kinds.elementwise import NumberInput
 from ...graph.kinds.source import Host
 from ...graph.lowering.lower import lower
-from ...graph.lowering.plan_cache import PlanCache
+from ...graph.lowering.plan_cache import PlanCache, scalars_of
 from ...graph.lowering.stage import relations
 from ...workers.config import config
 from ..admission.refusal import check_room
@@ -333,6 +334,12 @@ class Session:
             return pins[token] is not None
 
         stages = self._plans.lower(list(roots), is_kept, config.plans, sum(self.arenas))
+        for stage in stages:
+            if any(isinstance(scalar.value, NumberInput) for scalar in scalars_of(stage.program)):
+                raise ArgumentError(
+                    f"compute: {stage.name} at {stage.origin} takes a number that was known only while a function was "
+                    "traced; expected that the function returns what it makes, and keeps no array elsewhere"
+                )
         return stages, {token: kept for token, kept in pins.items() if kept is not None}
 
     def chunk(self, root: Expr, block: int) -> Array:

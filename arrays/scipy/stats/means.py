@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....graph.errors import ArgumentError, bad
+import numpy as np
+
+from ....graph.errors import ArgumentError, ShapeError, bad
 from ...base import as_array, few
 from ...ops.elementwise.functions import astype, where
 from ...ops.elementwise.ufuncs import exp, log, sqrt
+from ...ops.moves.broadcasting import broadcast_to
 from ...sorting.quantiles import percentile
 from ..bridge import find_module
 from ..documents import described
@@ -184,6 +187,16 @@ def entropy(
     if base is not None and base <= 0:
         raise ArgumentError(bad("entropy", "base", base, "a positive number"))
     special = find_module("special", "entropy")
+    pk = as_array("entropy", "pk", pk)
+    if qk is not None:  # sums are those of the broadcast arrays, as SciPy's
+        qk = as_array("entropy", "qk", qk)
+        try:
+            shape = np.broadcast_shapes(pk.shape, qk.shape)
+        except ValueError as error:
+            raise ShapeError(
+                bad("entropy", "qk", qk.shape, f"one that broadcasts with that of pk, {pk.shape}")
+            ) from error
+        pk, qk = broadcast_to(pk, shape), broadcast_to(qk, shape)
     sample = Sample("entropy", "pk", pk, axis, nan_policy)
     p = sample.x / sample.x.sum(axis=sample.axes, keepdims=True)
     if qk is None:

@@ -200,3 +200,17 @@ def test_a_refusal_names_the_users_line():
         line = function.__code__.co_firstlineno + 1
         with pytest.raises(NeedsValues, match=rf"test_outside\.py:{line}$"):
             wr.jit(function)(wr.array(X))
+
+
+def test_arrays_that_a_function_keeps_are_refused_with_a_number_of_the_trace():
+    kept = []
+
+    def keeps(dt):
+        kept.append(wr.arange(4) * dt)
+        return wr.arange(4) + dt
+
+    np.testing.assert_array_equal(np.asarray(wr.jit(keeps)(0.5)), np.arange(4) + 0.5)
+    for _ in range(3):  # the third time the plan is looked up
+        with pytest.raises((ArgumentError, TypeError), match="traced"):
+            kept[0].compute()
+    np.testing.assert_array_equal((wr.arange(4) * 2).compute(), np.arange(4) * 2)

@@ -84,16 +84,15 @@ def test_what_needs_values_all_the_same_has_its_own_error():
         wr.jit(asks)(wr.array(X))
 
 
-def test_an_error_with_own_arrays_is_told_as_the_cause():
+def test_a_functions_own_error_is_raised():
     def wrong(x):
         y = np.zeros(5)
         y[:] = x[0]
-        return y.reshape(7)
+        return y[9]
 
-    with pytest.raises(NeedsValues) as caught:
+    with pytest.raises(IndexError) as caught:
         wr.jit(wrong)(wr.array(X))
-    assert isinstance(caught.value.__cause__, ValueError)
-    assert "reshape" in str(caught.value.__cause__)
+    assert isinstance(caught.value.__cause__, NeedsValues)
 
 
 def test_functions_that_can_be_traced_keep_numpys_arrays():

@@ -141,3 +141,16 @@ def test_what_is_refused_is_named():
         wr.stats.pearsonr(x, x, method=stats.PermutationMethod())
     with pytest.raises(wr.DTypeError, match="skew: argument 'a'"):
         wr.stats.skew(x * 1j)
+
+
+@pytest.mark.parametrize("qk", [np.array([1.0]), np.arange(1.0, 7), np.ones((5, 1)), np.arange(1.0, 31).reshape(5, 6)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_relative_entropies_of_shapes_that_broadcast(qk, axis):
+    x = np.arange(1.0, 31).reshape(5, 6)
+    stats = pytest.importorskip("scipy.stats")
+    expected = stats.entropy(x, qk, axis=axis)
+    np.testing.assert_allclose(
+        wr.stats.entropy(wr.from_array(x, chunks=3), qk, axis=axis).compute(), expected, rtol=1e-12
+    )
+    with pytest.raises(ValueError, match=r"entropy: argument 'qk'.*\(5,\)"):
+        wr.stats.entropy(wr.from_array(x, chunks=3), np.ones(5))
